@@ -1,0 +1,21 @@
+#include "sys/descriptor.h"
+
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+
+namespace ravelin::sys {
+
+Result<std::size_t> readable_bytes(int fd) {
+  int pending = 0;
+  if (::ioctl(fd, FIONREAD, &pending) != 0) return fail(errno, "FIONREAD");
+  return static_cast<std::size_t>(pending);
+}
+
+std::size_t raise_descriptor_limit() {
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  const rlimit raised{.rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max};
+  return ::setrlimit(RLIMIT_NOFILE, &raised) == 0 ? raised.rlim_cur : limit.rlim_cur;
+}
+
+}  // namespace ravelin::sys
