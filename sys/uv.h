@@ -1,5 +1,5 @@
-// Owners for libuv's handles. uv_close(3) is asynchronous: the memory of a handle may be freed only in its close callback.
-// That is hidden here and known nowhere else; everything else just lets its owner go out of scope.
+// Owners for libuv's handles. uv_close(3) is asynchronous: the memory of a handle may be freed only in its close
+// callback. That is hidden here and known nowhere else; everything else just lets its owner go out of scope.
 //
 // All of it belongs to the thread that runs the loop, except Async::send.
 #pragma once
