@@ -60,6 +60,7 @@ Pool::Update Pool::resolved(std::size_t index, const Answer& answer) {
   if (!origin.failure.empty()) update.turn = Update::Turn::recovered;
   origin.failure.clear();
   origin.failures = 0;
+  origin.answered = true;
   update.ask_again = spread(settings_.resolve_interval);
 
   // Resolvers rotate their answers. Who was there keeps its place, so that "the first available" stays the first.

@@ -34,6 +34,9 @@ class Pool {
     std::vector<std::shared_ptr<Candidate>> candidates;
     std::string failure;    // why the last answer was none; empty if it was one
     unsigned failures = 0;  // in a row
+    bool answered = false;  // at least once
+
+    [[nodiscard]] bool is_resolved() const { return answered && failure.empty(); }
   };
 
   // What an answer has changed, for the log and for the loops.
