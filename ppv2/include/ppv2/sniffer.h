@@ -63,6 +63,8 @@ class Sniffer {
     return claim() != nullptr && claim_trusted() && decoded_.claim.source.is_ip() ? decoded_.claim.source : measured;
   }
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
+  // What the decision was made on; the claim in it counts only where claim() gives it.
+  [[nodiscard]] const Decoded& decoded() const noexcept { return decoded_; }
   [[nodiscard]] Version version() const noexcept { return decoded_.version; }
 
  private:
