@@ -104,7 +104,7 @@ sys::Result<Answer> read_answer(int fd, bool without_body, Clock::time_point unt
     if (got < 0) return sys::fail(errno, "recv");
     boost::system::error_code error;
     if (got == 0) {
-      parser.put_eof(error);
+      if (parser.got_some()) parser.put_eof(error);
       if (error || !parser.is_done()) return sys::fail(EPROTO, "the answer ends early");
       break;
     }

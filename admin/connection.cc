@@ -9,8 +9,14 @@
 #include <cstring>
 #include <ctime>
 
+#include "sys/descriptor.h"
+
 namespace ravelin::admin {
 namespace {
+
+// Answers up to this size are given even to the last connection when others leave large ones lying: health can always
+// be asked for.
+constexpr std::size_t kSmallAnswer = 64 << 10;
 
 struct Reason {
   unsigned status;
@@ -120,6 +126,7 @@ void Connection::on_deadline() {
       context_.log.line(sys::LogLevel::warning, "admin_answer_late").field("target", reader_.target());
       return answer(exchange_, text_response(503, "no answer in time"));
     case Phase::answering:
+      return abandon();
     case Phase::parting:
       return close();
     case Phase::closed:
@@ -190,7 +197,8 @@ void Connection::refuse(unsigned status, std::string_view why) {
 
 void Connection::answer(std::uint64_t exchange, Response response) {
   if (!awaits(exchange)) return;
-  if (context_.answer_bytes + response.body.size() > context_.limits.answer_bytes) {
+  const bool is_small = response.body.size() <= kSmallAnswer;
+  if (!is_small && context_.answer_bytes + response.body.size() > context_.limits.answer_bytes) {
     response = text_response(503, "too many answers wait to be taken");
   }
   head_ = head_of(response, close_after_);
@@ -246,6 +254,13 @@ void Connection::forget_answer() {
   context_.answer_bytes -= std::exchange(counted_, 0);
   head_ = {};
   body_ = {};
+}
+
+// socket(7), SO_LINGER: with a time of zero the kernel forgets what the client has not taken; otherwise it would keep
+// it for as long as the client keeps its window shut.
+void Connection::abandon() {
+  (void)sys::set_option(fd_.get(), SOL_SOCKET, SO_LINGER, linger{.l_onoff = 1, .l_linger = 0});
+  close();
 }
 
 void Connection::close() {

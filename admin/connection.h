@@ -66,6 +66,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void after_answer();
   void part();
   void discard();
+  void abandon();
   void forget_answer();
 
   ConnectionContext& context_;

@@ -11,7 +11,7 @@ struct Limits {
   std::size_t connections = 64;
   std::size_t header_bytes = 8 << 10;
   std::size_t body_bytes = 64 << 10;
-  std::size_t answer_bytes = 64 << 20;        // of all answers together that clients have not taken yet
+  std::size_t answer_bytes = 64 << 20;        // of all large answers together that clients have not taken yet
   std::chrono::milliseconds idle{60'000};     // between two requests, and before the first
   std::chrono::milliseconds request{10'000};  // from a request's first byte to its last
   std::chrono::milliseconds handler{10'000};  // from there to the answer
