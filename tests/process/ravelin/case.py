@@ -53,6 +53,7 @@ class ProcessTest(unittest.TestCase):
         started = daemons.Daemon([*prefix, program(name), *arguments, *common], admin, ports, **popen)
         self._daemons.append(started)
         started.port = ports[0] if ports else None
+        started.address = f"127.0.0.1:{started.port}"
         return started.wait_ready() if wait else started
 
     def edge(self, origin, *arguments, listen="127.0.0.1", **popen):

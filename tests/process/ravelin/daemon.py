@@ -151,6 +151,11 @@ class Daemon:
             f"{self._sockets_at_rest} at the start; log:\n{self.log_text()}",
         )
 
+    def drain(self):
+        """TERM; returns when the ports are free for a successor. Sessions that run go on."""
+        self.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: not any(map(is_listening, self.ports)), f"{self.arguments[0]} to let go of its ports")
+
     def stop(self, code=0):
         """TERM, and a clean end."""
         if self.process.poll() is None:

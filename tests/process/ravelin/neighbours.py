@@ -28,6 +28,10 @@ class Neighbour:
     def log_text(self):
         return pathlib.Path(self._log).read_text(errors="replace")
 
+    def access_text(self):
+        """nginx's log of finished connections: the client's address and port as nginx knows them."""
+        return pathlib.Path(self._log).with_name("access.log").read_text()
+
     def close(self):
         self.process.terminate()
         try:
@@ -90,7 +94,3 @@ stream {{
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     return Neighbour([program, "-p", str(base), "-e", "stderr", "-c", "nginx.conf"], port, str(base / "log"))
 
-
-def nginx_access_log(neighbour_log_folder, port):
-    path = pathlib.Path(neighbour_log_folder) / f"nginx-{port}" / "access.log"
-    return path.read_text() if path.exists() else ""

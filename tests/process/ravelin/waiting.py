@@ -23,3 +23,8 @@ def wait_until(condition, what, seconds=PATIENCE):
             raise AssertionError(f"waited {patience(seconds):.0f} s for {what() if callable(what) else what}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.05)
+
+
+def pace(seconds):
+    """The pause between two things whose pace is what the test is about. Never a way to wait for something to happen."""
+    time.sleep(seconds)

@@ -176,3 +176,24 @@ def echo(wire):
     while size := wire.sock.recv_into(buffer):
         wire.sock.sendall(memoryview(buffer)[:size])
     wire.finish()
+
+
+class BlackHole:
+    """An address that answers no SYN: a listener whose queue is full (listen(2): the kernel drops further requests)."""
+
+    def __init__(self):
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.address = "127.0.0.1:%d" % self._listener.getsockname()[1]
+        self._fillers = []
+        while True:
+            filler = socket.socket()
+            self._fillers.append(filler)
+            filler.settimeout(0.2)
+            try:
+                filler.connect(self._listener.getsockname())
+            except TimeoutError:
+                return
+
+    def close(self):
+        for sock in [*self._fillers, self._listener]:
+            sock.close()
