@@ -1,7 +1,8 @@
 """Shows what the two sides logged about the newest session, field by field, and checks what must be true of it.
 
-show.py GATEWAY_LOG NUMBER EDGE_LOG|- NUMBER CLAIMED|- TRUSTED|- : waits for the gateway's NUMBERth finished session
-(and the edge's), then compares `claimed` with CLAIMED (an address, with or without a port) and `claim_trusted` with TRUSTED.
+show.py GATEWAY_LOG NUMBER EDGE_LOG|- NUMBER CLAIMED|- TRUSTED|-
+waits for the gateway's NUMBERth finished session (and the edge's), then compares `claimed` with CLAIMED, an address with
+or without a port, and `claim_trusted` with TRUSTED.
 """
 
 import json
@@ -44,7 +45,10 @@ if claimed == "-":
 else:
     said = str(gateway.get("claimed"))
     check(said == claimed or said.rpartition(":")[0] == claimed, f"the claim is {claimed}")
-    check(gateway.get("claim_trusted") is (trusted == "true"), "the claim is " + ("trusted" if trusted == "true" else "marked untrusted"))
+    check(
+        gateway.get("claim_trusted") is (trusted == "true"),
+        "the claim is " + ("trusted" if trusted == "true" else "marked untrusted"),
+    )
 if edge_log != "-":
     check(edge["id"] == gateway.get("edge_session"), "the edge's id is in the gateway's line: one grep finds both")
 sys.exit(failed)

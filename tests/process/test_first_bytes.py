@@ -1,4 +1,4 @@
-"""The gateway and the first bytes of a connection: however they are cut and paced, nothing is lost, doubled or misread."""
+"""The gateway and the first bytes of a connection: however cut and paced, nothing is lost, doubled or misread."""
 
 import os
 
@@ -76,7 +76,9 @@ class FirstBytes(Gateway):
                 with self.subTest(f"{name}, cut after {cut}"):
                     client = self.connect(gateway)
                     client.send(whole[:cut])
-                    if cut <= len(bytes_of_header):  # else it is a session already, and its origin's connection comes first
+                    if cut <= len(
+                        bytes_of_header
+                    ):  # else it is a session already, and its origin's connection comes first
                         self.settle(gateway)
                     client.send(whole[cut:])
                     measured = "%s:%d" % client.local

@@ -21,7 +21,7 @@ def has_ipv6():
 
 class HeaderAtTheOrigin(ProcessTest):
     def exchange(self, edge, origin, host="127.0.0.1", **connect):
-        """One session: (client, header, what follows), where the client sends a ClientHello, 100,000 bytes and a FIN."""
+        """One session in which the client sends a ClientHello, 100,000 bytes and a FIN: (client, header)."""
         client = self.connect(edge, host, **connect)
         sent = client_hello() + os.urandom(100_000)
         client.send(sent)

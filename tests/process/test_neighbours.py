@@ -1,4 +1,4 @@
-"""Other people's programs agree with ours: haproxy and nginx read what the redirector sends and write what the gateway reads."""
+"""haproxy and nginx agree with us: they read what the redirector sends and write what the gateway reads."""
 
 from ravelin import neighbours, wire
 from ravelin.case import ProcessTest
@@ -22,14 +22,18 @@ class Neighbours(ProcessTest):
         haproxy = self.own(neighbours.haproxy(self.folder, "accept-proxy", origin.address))
         edge = self.edge(haproxy.address)
         client = self.session(edge, "127.0.0.5")
-        wait_until(lambda: f"from {client}" in haproxy.log_text(), lambda: f"{client} in haproxy's log: {haproxy.log_text()}")
+        wait_until(
+            lambda: f"from {client}" in haproxy.log_text(), lambda: f"{client} in haproxy's log: {haproxy.log_text()}"
+        )
 
     def test_nginx_reads_the_redirectors_header(self):
         origin = self.server(wire.echo)
         nginx = self.own(neighbours.nginx(self.folder, "proxy_protocol", origin.address, False))
         edge = self.edge(nginx.address)
         client = self.session(edge, "127.0.0.6")
-        wait_until(lambda: f"from {client}" in nginx.access_text(), lambda: f"{client} in nginx's log: {nginx.access_text()}")
+        wait_until(
+            lambda: f"from {client}" in nginx.access_text(), lambda: f"{client} in nginx's log: {nginx.access_text()}"
+        )
 
     def test_the_gateway_reads_what_haproxy_sends(self):
         origin = self.server(wire.echo)
@@ -38,7 +42,8 @@ class Neighbours(ProcessTest):
             "version 1": "send-proxy",
             "version 2": "send-proxy-v2",
             "version 2 with a checksum": "send-proxy-v2 proxy-v2-options crc32c",
-            "version 2 with an id, a checksum and TLS fields": "send-proxy-v2 proxy-v2-options unique-id,crc32c,ssl,cert-cn,authority",
+            "version 2 with all that haproxy knows": "send-proxy-v2 "
+            "proxy-v2-options unique-id,crc32c,ssl,cert-cn,cert-sig,cert-key,ssl-cipher,authority",
         }
         for number, (name, options) in enumerate(headers.items(), 1):
             with self.subTest(name):
@@ -53,9 +58,11 @@ class Neighbours(ProcessTest):
         gateway = self.gateway(origin.address)
         haproxy = self.own(
             neighbours.haproxy(
-                self.folder, "\n    unique-id-format haproxy-says-%cp", f"{gateway.address} send-proxy-v2 proxy-v2-options unique-id"
+                self.folder,
+                "\n    unique-id-format haproxy-says-%cp",
+                f"{gateway.address} send-proxy-v2 proxy-v2-options unique-id",
             )
-        )  # fmt: skip
+        )
         client = self.session(haproxy, "127.0.0.20")
         closed = gateway.wait_event("session_closed", claimed=client)
         self.assertEqual(closed["edge_session"], "haproxy-says-" + client.rpartition(":")[2])
@@ -72,7 +79,7 @@ class Neighbours(ProcessTest):
         gateway = self.gateway(origin.address)
         haproxy = self.own(
             neighbours.haproxy(self.folder, "", f"{gateway.address} send-proxy-v2 check inter 20ms rise 1 fall 1")
-        )  # fmt: skip
+        )
         accepted = "gateway_sessions_accepted_total"
         wait_until(lambda: gateway.admin.metric(accepted) >= 10, "ten health checks")
         self.session(haproxy, "127.0.0.31")

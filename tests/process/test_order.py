@@ -47,7 +47,9 @@ class Traffic:
 class Order(ProcessTest):
     def edge_at(self, port, origin, header):
         """A redirector on this port that sends a header, or none."""
-        return self.configured("redirector", edge_settings(port, [origin], pool={"header": {"version": header}}), [port])
+        return self.configured(
+            "redirector", edge_settings(port, [origin], pool={"header": {"version": header}}), [port]
+        )
 
     def held_session(self, port):
         client = self.connect(port, seconds=30)
@@ -83,9 +85,15 @@ class Order(ProcessTest):
         traffic = self.own(Traffic(port))
 
         gateway = self.daemon(
-            "gateway", "--listen", f"127.0.0.1:{gateway_port}", "--inner", origin.address, "--trusted-edge", "127.0.0.0/8",
+            "gateway",
+            "--listen",
+            f"127.0.0.1:{gateway_port}",
+            "--inner",
+            origin.address,
+            "--trusted-edge",
+            "127.0.0.0/8",
             ports=[gateway_port],
-        )  # fmt: skip
+        )
         traffic.wait_for_more()
         self.assertTrue(all(line["claim_trusted"] for line in gateway.closed_sessions(20)))
 
@@ -100,7 +108,14 @@ class Order(ProcessTest):
 
     def test_a_gateway_is_replaced_while_sessions_run_through_it(self):
         origin, gateway_port = self.server(wire.echo), free_port()
-        gateway_flags = ["--listen", f"127.0.0.1:{gateway_port}", "--inner", origin.address, "--trusted-edge", "127.0.0.0/8"]
+        gateway_flags = [
+            "--listen",
+            f"127.0.0.1:{gateway_port}",
+            "--inner",
+            origin.address,
+            "--trusted-edge",
+            "127.0.0.0/8",
+        ]
         old = self.daemon("gateway", *gateway_flags, ports=[gateway_port])
         edge = self.edge(f"127.0.0.1:{gateway_port}")
         held = self.held_session(edge.port)

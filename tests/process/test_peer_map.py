@@ -47,7 +47,9 @@ class PeerMap(ProcessTest):
         inner = self.listener()
         gateway = self.gateway(inner.address)
         client = self.connect(gateway)
-        client.send(header.v2(("203.0.113.7", 51413), ("198.51.100.1", 443), [(header.UNIQUE_ID, b"the-id")]) + b"hello")
+        client.send(
+            header.v2(("203.0.113.7", 51413), ("198.51.100.1", 443), [(header.UNIQUE_ID, b"the-id")]) + b"hello"
+        )
         accepted = inner.accept()
         name = "127.0.0.1:%d" % accepted.peer[1]
         for form in name, "ipv4:" + name, "ipv4:" + name.replace(":", "%3A"):
@@ -89,7 +91,9 @@ class PeerMap(ProcessTest):
             for claimed in True, False:
                 with self.subTest(version=version, claimed=claimed):
                     client = self.connect(gateway)
-                    client.send((header.v2(("203.0.113.7", 51413), ("198.51.100.1", 443)) if claimed else b"") + b"hello")
+                    client.send(
+                        (header.v2(("203.0.113.7", 51413), ("198.51.100.1", 443)) if claimed else b"") + b"hello"
+                    )
                     accepted = inner.accept()
                     expected = ("203.0.113.7", 51413) if claimed else client.local
                     if version == "v2":

@@ -1,7 +1,9 @@
 """A session through the edge, the gateway or both ends on one side exactly as it ended on the other."""
 
+import functools
 import hashlib
 import os
+import select
 import socket
 import threading
 
@@ -16,160 +18,170 @@ MEGABYTE = 1 << 20
 TOPOLOGIES = "edge", "gateway", "edge and gateway"
 
 
-class StreamTruth(ProcessTest):
-    def each_way(self):
-        """For each topology a function that opens one session and returns its two ends, the first bytes exchanged."""
-        for topology in TOPOLOGIES:
-            with self.subTest(topology):
-                origin = self.listener(backlog=512)
-                behind = self.gateway(origin.address) if "gateway" in topology else None
-                edge = self.edge(behind.address if behind else origin.address) if "edge" in topology else None
-                front = edge or behind
+class Path:
+    """An edge, a gateway or both between the test's client and the test's origin."""
 
-                def open_session(front=front, origin=origin, has_header=behind is None):
-                    client = self.connect(front, seconds=30)
-                    client.send(b"hello")
-                    inner = origin.accept()
-                    if has_header:
-                        inner.read_header()
-                    self.assertEqual(inner.read(5), b"hello")
-                    return client, inner
+    def __init__(self, test, topology):
+        self._test = test
+        self.origin = test.listener(backlog=512)
+        gateway = test.gateway(self.origin.address) if "gateway" in topology else None
+        edge = test.edge((gateway or self.origin).address) if "edge" in topology else None
+        self._header_arrives = gateway is None
+        self.daemons = [daemon for daemon in (edge, gateway) if daemon]
 
-                self.daemons_used = [daemon for daemon in (edge, behind) if daemon]
-                yield open_session
+    def open_session(self):
+        """(client, inner): the two ends of a session whose first five bytes have passed."""
+        client = self._test.connect(self.daemons[0], seconds=30)
+        client.send(b"hello")
+        inner = self.origin.accept()
+        if self._header_arrives:
+            inner.read_header()
+        self._test.assertEqual(inner.read(5), b"hello")
+        return client, inner
 
     def check_end(self, **fields):
-        """Each daemon's line about the last session says this."""
-        for daemon in self.daemons_used:
+        """Each daemon's line about the session says this."""
+        for daemon in self.daemons:
             closed = daemon.wait_event("session_closed")
-            self.assertEqual({name: closed[name] for name in fields}, fields, closed)
+            self._test.assertEqual({name: closed[name] for name in fields}, fields, closed)
 
-    def test_a_client_that_has_finished_still_gets_all_of_the_answer(self):
-        for open_session in self.each_way():
-            client, inner = open_session()
+
+def on_each_path(test):
+    """Runs test(self, path) on every topology."""
+
+    @functools.wraps(test)
+    def run(self):
+        for topology in TOPOLOGIES:
+            with self.subTest(topology):
+                test(self, Path(self, topology))
+
+    return run
+
+
+class StreamTruth(ProcessTest):
+    @on_each_path
+    def test_a_client_that_has_finished_still_gets_all_of_the_answer(self, path):
+        client, inner = path.open_session()
+        client.finish()
+        self.assertTrue(inner.at_end())
+        answer = os.urandom(3 * MEGABYTE)
+        sender = threading.Thread(target=lambda: (inner.send(answer), inner.finish()))
+        sender.start()
+        self.assertEqual(client.read_to_end(), answer)
+        sender.join()
+        path.check_end(end_kind="fin", bytes_up=5, bytes_down=len(answer))
+
+    @on_each_path
+    def test_an_origin_that_has_finished_still_gets_all_that_the_client_sends(self, path):
+        client, inner = path.open_session()
+        inner.finish()
+        self.assertTrue(client.at_end())
+        more = os.urandom(3 * MEGABYTE)
+        sender = threading.Thread(target=lambda: (client.send(more), client.finish()))
+        sender.start()
+        self.assertEqual(inner.read_to_end(), more)
+        sender.join()
+        path.check_end(end_kind="fin", bytes_up=5 + len(more), bytes_down=0)
+
+    @on_each_path
+    def test_a_reset_by_the_client_is_a_reset_at_the_origin(self, path):
+        client, inner = path.open_session()
+        client.reset()
+        self.assertTrue(inner.is_reset())
+        path.check_end(end_side="client", end_kind="reset")
+
+    @on_each_path
+    def test_a_reset_by_the_origin_is_a_reset_at_the_client(self, path):
+        client, inner = path.open_session()
+        inner.reset()
+        self.assertTrue(client.is_reset())
+        path.check_end(end_side="origin", end_kind="reset")
+
+    @on_each_path
+    def test_a_reset_after_the_clients_half_close_is_still_a_reset(self, path):
+        client, inner = path.open_session()
+        client.finish()
+        self.assertTrue(inner.at_end())
+        inner.reset()
+        self.assertTrue(client.is_reset())
+
+    @on_each_path
+    def test_every_byte_before_a_fin_arrives_before_it(self, path):
+        for size in 1, 1000, 65536, 65537, MEGABYTE + 1:
+            client, inner = path.open_session()
+            data = os.urandom(size)
+            client.send(data[:1000])
             client.finish()
-            self.assertTrue(inner.at_end())
-            answer = os.urandom(3 * MEGABYTE)
-            sender = threading.Thread(target=lambda: (inner.send(answer), inner.finish()))
+            self.assertEqual(inner.read_to_end(), data[:1000])
+            sender = threading.Thread(target=lambda: (inner.send(data), inner.close()))
             sender.start()
-            self.assertEqual(client.read_to_end(), answer)
+            self.assertEqual(client.read_to_end(), data)
             sender.join()
-            self.check_end(end_kind="fin", bytes_up=5, bytes_down=len(answer))
 
-    def test_an_origin_that_has_finished_still_gets_all_that_the_client_sends(self):
-        for open_session in self.each_way():
-            client, inner = open_session()
-            inner.finish()
-            self.assertTrue(client.at_end())
-            more = os.urandom(3 * MEGABYTE)
-            sender = threading.Thread(target=lambda: (client.send(more), client.finish()))
-            sender.start()
-            self.assertEqual(inner.read_to_end(), more)
-            sender.join()
-            self.check_end(end_kind="fin", bytes_up=5 + len(more), bytes_down=0)
-
-    def test_a_reset_by_the_client_is_a_reset_at_the_origin(self):
-        for open_session in self.each_way():
-            client, inner = open_session()
-            client.reset()
-            self.assertTrue(inner.is_reset())
-            self.check_end(end_side="client", end_kind="reset")
-
-    def test_a_reset_by_the_origin_is_a_reset_at_the_client(self):
-        for open_session in self.each_way():
-            client, inner = open_session()
-            inner.reset()
-            self.assertTrue(client.is_reset())
-            self.check_end(end_side="origin", end_kind="reset")
-
-    def test_a_reset_after_the_clients_half_close_is_still_a_reset(self):
-        for open_session in self.each_way():
-            client, inner = open_session()
-            client.finish()
-            self.assertTrue(inner.at_end())
-            inner.reset()
-            self.assertTrue(client.is_reset())
-
-    def test_every_byte_before_a_fin_arrives_before_it(self):
-        for open_session in self.each_way():
-            for size in 1, 1000, 65536, 65537, MEGABYTE + 1:
-                client, inner = open_session()
-                data = os.urandom(size)
-                inner.send(data[:-1]) if size > MEGABYTE else None
-                client.send(data[:1000])
-                client.finish()
-                self.assertEqual(inner.read_to_end(), data[:1000])
-                if size <= MEGABYTE:
-                    inner.send(data)
-                    inner.close()
-                    self.assertEqual(client.read_to_end(), data)
-
-    def test_both_directions_at_once_keep_every_byte(self):
+    @on_each_path
+    def test_both_directions_at_once_keep_every_byte(self, path):
         size = 100 * MEGABYTE // (1 if SLOWNESS == 1 else 10)
-        for open_session in self.each_way():
-            client, inner = open_session()
-            digests = {}
+        client, inner = path.open_session()
+        digests = {}
 
-            def send_all(end, name):
-                digest = hashlib.sha256()
-                for _ in range(size // MEGABYTE):
-                    block = os.urandom(MEGABYTE)
-                    digest.update(block)
-                    end.send(block)
-                end.finish()
-                digests[name] = (size, digest.hexdigest())
+        def send_all(end, name):
+            digest = hashlib.sha256()
+            for _ in range(size // MEGABYTE):
+                block = os.urandom(MEGABYTE)
+                digest.update(block)
+                end.send(block)
+            end.finish()
+            digests[name] = (size, digest.hexdigest())
 
-            def read_all(end, name):
-                digests[name] = end.digest_to_end()
+        def read_all(end, name):
+            digests[name] = end.digest_to_end()
 
-            threads = [
-                threading.Thread(target=work, args=(end, name))
-                for work, end, name in (
-                    (send_all, client, "up sent"),
-                    (read_all, inner, "up read"),
-                    (send_all, inner, "down sent"),
-                    (read_all, client, "down read"),
-                )
-            ]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-            self.assertEqual(digests["up read"], digests["up sent"])
-            self.assertEqual(digests["down read"], digests["down sent"])
+        threads = [
+            threading.Thread(target=work, args=(end, name))
+            for work, end, name in (
+                (send_all, client, "up sent"),
+                (read_all, inner, "up read"),
+                (send_all, inner, "down sent"),
+                (read_all, client, "down read"),
+            )
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(digests["up read"], digests["up sent"])
+        self.assertEqual(digests["down read"], digests["down sent"])
 
-    def test_an_origin_that_does_not_read_stops_the_client_and_costs_no_memory(self):
-        for open_session in self.each_way():
-            sessions = [open_session() for _ in range(10)]
-            before = [daemon.resident_bytes() for daemon in self.daemons_used]
-            block, taken = bytes(256 * 1024), [0] * len(sessions)
+    @on_each_path
+    def test_an_origin_that_does_not_read_stops_the_client_and_costs_no_memory(self, path):
+        sessions = [path.open_session() for _ in range(10)]
+        before = [daemon.resident_bytes() for daemon in path.daemons]
+        block, taken = bytes(256 * 1024), [0] * len(sessions)
 
-            def fill():
-                """Sends what is taken; True once nobody takes anything any more."""
-                moved = False
-                for number, (client, _) in enumerate(sessions):
-                    try:
-                        taken[number] += client.sock.send(block, socket.MSG_DONTWAIT)
-                        moved = True
-                    except BlockingIOError:
-                        continue
-                return not moved
+        def fill():
+            """Sends what is taken; True once nobody takes anything any more."""
+            moved = False
+            for number, (client, _) in enumerate(sessions):
+                try:
+                    taken[number] += client.sock.send(block, socket.MSG_DONTWAIT)
+                    moved = True
+                except BlockingIOError:
+                    continue
+            return not moved
 
-            full = 0
-            while full < 20:  # twenty looks in a row, with pauses, in which nothing was taken
-                wait_until(fill, "the clients to be stopped")
-                full = full + 1 if all(not self._writable(client) for client, _ in sessions) else 0
-            self.assertLess(max(taken), 64 * MEGABYTE)
-            for daemon, memory in zip(self.daemons_used, before):
-                self.assertLess(daemon.resident_bytes() - memory, 8 * MEGABYTE * SLOWNESS)
-            client, inner = sessions[0]
-            client.finish()
-            self.assertEqual(inner.digest_to_end()[0], taken[0])
+        full = 0
+        while full < 20:  # twenty looks in a row, with pauses, in which nothing was taken
+            wait_until(fill, "the clients to be stopped")
+            full = full + 1 if all(not self._writable(client) for client, _ in sessions) else 0
+        self.assertLess(max(taken), 64 * MEGABYTE)
+        for daemon, memory in zip(path.daemons, before):
+            self.assertLess(daemon.resident_bytes() - memory, 8 * MEGABYTE * SLOWNESS)
+        client, inner = sessions[0]
+        client.finish()
+        self.assertEqual(inner.digest_to_end()[0], taken[0])
 
     @staticmethod
     def _writable(client):
-        import select
-
         return bool(select.select([], [client.sock], [], 0.01)[1])
 
 
@@ -186,7 +198,9 @@ class WhoSpeaksFirst(ProcessTest):
 
     def test_a_server_that_speaks_first_is_heard_where_the_edge_does_not_wait(self):
         origin, port = self.listener(), free_port()
-        edge = self.configured("redirector", edge_settings(port, [origin.address], listener={"wait_for_client": False}), [port])
+        edge = self.configured(
+            "redirector", edge_settings(port, [origin.address], listener={"wait_for_client": False}), [port]
+        )
         client = self.connect(edge)
         inner = origin.accept()
         self.assertEqual(inner.read_header().source, client.local)

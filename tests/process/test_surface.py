@@ -18,7 +18,8 @@ OPENED = re.compile(
     r"""^(
       /etc/ld\.so\.(cache|preload) | (/usr)?/lib/.*\.so(\.\d+)* | /dev/null |
       /etc/(hosts|resolv\.conf|nsswitch\.conf|host\.conf|gai\.conf|services|localtime) | /usr/share/zoneinfo/.* |
-      /proc/(self|thread-self|sys|\d+)(/.*)? | /proc/(cpuinfo|meminfo|stat|filesystems) | /sys/devices/system/cpu(/.*)? | /sys/fs/cgroup(/.*)?
+      /proc/(self|thread-self|sys|\d+)(/.*)? | /proc/(cpuinfo|meminfo|stat|filesystems) |
+      /sys/devices/system/cpu(/.*)? | /sys/fs/cgroup(/.*)?
     )$""",
     re.X,
 )
@@ -30,13 +31,19 @@ class Surface(ProcessTest):
         for name in "redirector", "gateway":
             with self.subTest(name):
                 dynamic = subprocess.run(
-                    ["readelf", "-d", build.program(name)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+                    ["readelf", "-d", build.program(name)],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    check=True,
                 ).stdout
                 self.assertLessEqual(set(re.findall(r"NEEDED.*\[(.*)\]", dynamic)), LINKED)
                 loaded = subprocess.run(
                     ["ldd", build.program(name)], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
                 ).stdout
-                self.assertLessEqual(set(re.findall(r"(\S+\.so\S*) ", loaded.replace("/lib64/", ""))), LINKED | {"linux-vdso.so.1"})
+                self.assertLessEqual(
+                    set(re.findall(r"(\S+\.so\S*) ", loaded.replace("/lib64/", ""))), LINKED | {"linux-vdso.so.1"}
+                )
 
     @only_unsanitized
     def test_the_redirector_has_no_tls_library_inside_it_either(self):

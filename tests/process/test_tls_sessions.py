@@ -1,4 +1,4 @@
-"""The main job: unmodified TLS clients with certificates, through an edge and a gateway, to an unmodified TLS server."""
+"""The main job: ordinary TLS clients with certificates, through an edge and a gateway, to an ordinary TLS server."""
 
 import hashlib
 import json
@@ -60,9 +60,22 @@ class TlsSessions(Sessions):
         request = self.write("request", "GET / HTTP/1.0\r\n\r\n")
         with open(request, "rb") as stdin:
             out = self.run_client(
-                "openssl", "s_client", "-quiet", "-verify_return_error", "-servername", "origin.test", "-CAfile", made.ca,
-                "-cert", made.client_cert, "-key", made.client_key, "-connect", f"127.0.0.1:{edge.port}", stdin=stdin,
-            )  # fmt: skip
+                "openssl",
+                "s_client",
+                "-quiet",
+                "-verify_return_error",
+                "-servername",
+                "origin.test",
+                "-CAfile",
+                made.ca,
+                "-cert",
+                made.client_cert,
+                "-key",
+                made.client_key,
+                "-connect",
+                f"127.0.0.1:{edge.port}",
+                stdin=stdin,
+            )
         self.assertEqual(json.loads(out.decode().split("\r\n\r\n", 1)[1])["fingerprint"], made.client_fingerprint)
 
     def test_a_client_without_a_certificate_is_refused_by_the_origin_not_by_the_edge(self):
@@ -70,8 +83,10 @@ class TlsSessions(Sessions):
         edge, gateway = self.chain(origin.address)
         done = subprocess.run(
             ["curl", "-sS", "--cacert", certificates().ca, f"https://127.0.0.1:{edge.port}/"],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=patience(),
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=patience(),
+        )
         self.assertNotEqual(done.returncode, 0)
         for daemon in edge, gateway:
             self.assertGreater(daemon.wait_event("session_closed")["bytes_up"], 0)
@@ -105,19 +120,34 @@ class GrpcSessions(Sessions):
         """(edge, gateway, [inner, client, peer]) after a client has made its calls"""
         made, port, gateway_port = certificates(), free_port(), free_port()
         gateway = self.daemon(
-            "gateway", "--listen", f"127.0.0.1:{gateway_port}", "--inner", f"127.0.0.1:{port}", "--policy", "sniff",
-            "--trusted-edge", "127.0.0.0/8", ports=[gateway_port],
-        )  # fmt: skip
+            "gateway",
+            "--listen",
+            f"127.0.0.1:{gateway_port}",
+            "--inner",
+            f"127.0.0.1:{port}",
+            "--policy",
+            "sniff",
+            "--trusted-edge",
+            "127.0.0.0/8",
+            ports=[gateway_port],
+        )
         server = subprocess.Popen(
             [build.peer("peer_grpc_server"), str(port), made.server_cert, made.server_key, made.ca, gateway.admin.path],
-            stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         self.own(_Ended(server))
         wait_until(lambda: is_listening(port), "the gRPC server to listen")
         edge = self.edge(gateway.address)
         out = self.run_client(
-            build.peer("peer_grpc_client"), str(edge.port), made.client_cert, made.client_key, made.ca, str(calls), str(size)
-        )  # fmt: skip
+            build.peer("peer_grpc_client"),
+            str(edge.port),
+            made.client_cert,
+            made.client_key,
+            made.ca,
+            str(calls),
+            str(size),
+        )
         return edge, gateway, out.decode().split("\n")[:3]
 
     def test_a_grpc_server_finds_its_real_peer_through_the_gateway(self):

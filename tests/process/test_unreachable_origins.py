@@ -46,15 +46,19 @@ class UnreachableOrigins(ProcessTest):
 
     def test_an_origin_that_swallows_everything_is_a_reset_within_the_connect_timeout(self):
         hole, port = self.own(BlackHole()), free_port()
-        edge = self.configured("redirector", edge_settings(port, [hole.address], listener={"timeouts": {"connect": "300ms"}}), [port])
+        edge = self.configured(
+            "redirector", edge_settings(port, [hole.address], listener={"timeouts": {"connect": "300ms"}}), [port]
+        )
         self.check_reset(edge, "connect_timeout", within=3.0)
 
     def test_the_next_origin_is_tried_while_no_byte_was_forwarded(self):
         hole, good, port = self.own(BlackHole()), self.server(wire.echo), free_port()
         settings = edge_settings(
-            port, [self.refusing(), hole.address, good.address],
-            listener={"timeouts": {"connect": "200ms"}}, pool={"balance": "first_available"},
-        )  # fmt: skip
+            port,
+            [self.refusing(), hole.address, good.address],
+            listener={"timeouts": {"connect": "200ms"}},
+            pool={"balance": "first_available"},
+        )
         edge = self.configured("redirector", settings, [port])
         for _ in range(5):
             client = self.connect(edge)
@@ -74,7 +78,9 @@ class UnreachableOrigins(ProcessTest):
             client.read(5)
             client.close()
         used = [line["origin"] for line in edge.closed_sessions(9)]
-        self.assertEqual({origin.address: used.count(origin.address) for origin in origins}, {o.address: 3 for o in origins})
+        self.assertEqual(
+            {origin.address: used.count(origin.address) for origin in origins}, {o.address: 3 for o in origins}
+        )
 
     def test_an_origin_whose_name_does_not_resolve_is_a_reset_and_the_edge_is_not_ready(self):
         edge = self.edge("origin.invalid:443")

@@ -61,15 +61,28 @@ class ProcessTest(unittest.TestCase):
         port = free_port()
         origins = [origin] if isinstance(origin, str) else origin
         named = [part for each in origins for part in ("--origin", each)]
-        return self.daemon("redirector", "--listen", self.address(listen, port), *named, *arguments, ports=[port], **popen)
+        return self.daemon(
+            "redirector", "--listen", self.address(listen, port), *named, *arguments, ports=[port], **popen
+        )
 
-    def gateway(self, inner, *arguments, policy="sniff", trusted=("127.0.0.0/8", "::1/128"), listen="127.0.0.1", **popen):
+    def gateway(
+        self, inner, *arguments, policy="sniff", trusted=("127.0.0.0/8", "::1/128"), listen="127.0.0.1", **popen
+    ):
         port = free_port()
         edges = [part for cidr in trusted for part in ("--trusted-edge", cidr)]
         return self.daemon(
-            "gateway", "--listen", self.address(listen, port), "--inner", inner, "--policy", policy, *edges, *arguments,
-            ports=[port], **popen,
-        )  # fmt: skip
+            "gateway",
+            "--listen",
+            self.address(listen, port),
+            "--inner",
+            inner,
+            "--policy",
+            policy,
+            *edges,
+            *arguments,
+            ports=[port],
+            **popen,
+        )
 
     def configured(self, name, settings, ports, **popen):
         """A daemon from a config file. JSON is YAML."""

@@ -13,7 +13,9 @@ import subprocess
 import tempfile
 import atexit
 
-Certificates = collections.namedtuple("Certificates", "ca server_cert server_key client_cert client_key client_fingerprint")
+Certificates = collections.namedtuple(
+    "Certificates", "ca server_cert server_key client_cert client_key client_fingerprint"
+)
 
 
 def _openssl(*arguments):
@@ -23,10 +25,38 @@ def _openssl(*arguments):
 def _issue(folder, name, extensions):
     key, request, cert = (str(folder / f"{name}.{kind}") for kind in ("key", "csr", "pem"))
     (folder / f"{name}.ext").write_text(extensions)
-    _openssl("req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
-             "-subj", f"/CN={name}", "-keyout", key, "-out", request)  # fmt: skip
-    _openssl("x509", "-req", "-in", request, "-CA", str(folder / "ca.pem"), "-CAkey", str(folder / "ca.key"),
-             "-CAcreateserial", "-days", "2", "-extfile", str(folder / f"{name}.ext"), "-out", cert)  # fmt: skip
+    _openssl(
+        "req",
+        "-new",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-subj",
+        f"/CN={name}",
+        "-keyout",
+        key,
+        "-out",
+        request,
+    )
+    _openssl(
+        "x509",
+        "-req",
+        "-in",
+        request,
+        "-CA",
+        str(folder / "ca.pem"),
+        "-CAkey",
+        str(folder / "ca.key"),
+        "-CAcreateserial",
+        "-days",
+        "2",
+        "-extfile",
+        str(folder / f"{name}.ext"),
+        "-out",
+        cert,
+    )
     return cert, key
 
 
@@ -35,8 +65,23 @@ def certificates():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="ravelin-certificates-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     ca = str(folder / "ca.pem")
-    _openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-             "-subj", "/CN=Ravelin test authority", "-keyout", str(folder / "ca.key"), "-out", ca)  # fmt: skip
+    _openssl(
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:P-256",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=Ravelin test authority",
+        "-keyout",
+        str(folder / "ca.key"),
+        "-out",
+        ca,
+    )
     server = _issue(folder, "origin.test", "subjectAltName=DNS:origin.test,IP:127.0.0.1,IP:::1\n")
     client = _issue(folder, "agent.test", "subjectAltName=DNS:agent.test\n")
     der = ssl.PEM_cert_to_DER_cert(pathlib.Path(client[0]).read_text())

@@ -56,7 +56,7 @@ def sockets_of(pid):
 
 
 def is_listening(port):
-    """Whether somebody in this network namespace listens on the port: asked of the kernel, so that no connection is made."""
+    """Whether somebody listens on the port here. Asked of the kernel: a connection would be counted by the daemon."""
     wanted = f":{port:04X}"
     for table in ("/proc/self/net/tcp", "/proc/self/net/tcp6"):
         for line in pathlib.Path(table).read_text().splitlines()[1:]:

@@ -30,4 +30,12 @@ def as_nobody(command):
     """The command without any privilege: as user nobody when we are root, else as it is."""
     if os.geteuid() != 0:
         return list(command)
-    return ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", *command]
+    return [
+        "setpriv",
+        "--reuid=65534",
+        "--regid=65534",
+        "--clear-groups",
+        "--inh-caps=-all",
+        "--bounding-set=-all",
+        *command,
+    ]

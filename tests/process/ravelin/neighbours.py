@@ -1,4 +1,4 @@
-"""Other people's PROXY protocol: haproxy and nginx as Debian packages them, run in the foreground from a test's folder."""
+"""Other people's PROXY protocol: Debian's haproxy and nginx, run in the foreground from a test's folder."""
 
 import os
 import pathlib
@@ -68,7 +68,7 @@ listen test
 
 
 def nginx(folder, listen, server, proxy_protocol):
-    """nginx's stream module from one port to one server. `listen` follows the port; proxy_protocol sends a v1 header."""
+    """nginx's stream module from one port to one server; `listen` follows the port, proxy_protocol sends a v1 header."""
     port = free_port()
     base = pathlib.Path(folder) / f"nginx-{port}"
     base.mkdir()
@@ -93,4 +93,3 @@ stream {{
     )
     program = shutil.which("nginx") or "/usr/sbin/nginx"
     return Neighbour([program, "-p", str(base), "-e", "stderr", "-c", "nginx.conf"], port, str(base / "log"))
-

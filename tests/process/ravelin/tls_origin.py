@@ -1,6 +1,7 @@
 """An HTTPS origin with mutual TLS: GET / names the client's certificate, GET /bytes/N sends N bytes, PUT takes bytes.
 
-Answers are JSON: the certificate's subject and SHA-256 as the origin saw them, its peer, and for a PUT the body's SHA-256.
+Answers are JSON: the certificate's subject and SHA-256 as the origin saw them, its peer, and for a PUT the body's
+SHA-256.
 """
 
 import hashlib
@@ -95,5 +96,3 @@ def sha256_of_bytes(count):
         digest.update(BLOCK[: min(left, len(BLOCK))])
         left -= min(left, len(BLOCK))
     return digest.hexdigest()
-
-

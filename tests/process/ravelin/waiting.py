@@ -12,7 +12,7 @@ def patience(seconds=PATIENCE):
 
 
 def wait_until(condition, what, seconds=PATIENCE):
-    """Returns the first true value of condition(). what ends the sentence "waited N s for ..."; it may be a function."""
+    """Returns the first true value of condition(). "waited N s for {what}" is the error; what may be a function."""
     end = time.monotonic() + patience(seconds)
     pause = 0.001
     while True:
@@ -26,5 +26,5 @@ def wait_until(condition, what, seconds=PATIENCE):
 
 
 def pace(seconds):
-    """The pause between two things whose pace is what the test is about. Never a way to wait for something to happen."""
+    """The pause between two things whose pace the test is about. Never a way to wait for something to happen."""
     time.sleep(seconds)
