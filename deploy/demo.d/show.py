@@ -1,8 +1,8 @@
 """Shows what the two sides logged about the newest session, field by field, and checks what must be true of it.
 
 show.py GATEWAY_LOG NUMBER EDGE_LOG|- NUMBER CLAIMED|- TRUSTED|-
-waits for the gateway's NUMBERth finished session (and the edge's), then compares `claimed` with CLAIMED, an address with
-or without a port, and `claim_trusted` with TRUSTED.
+waits for the gateway's NUMBERth finished session (and the edge's), then compares `claimed` with CLAIMED, an address
+with or without a port, and `claim_trusted` with TRUSTED.
 """
 
 import json

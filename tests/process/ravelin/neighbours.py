@@ -68,7 +68,7 @@ listen test
 
 
 def nginx(folder, listen, server, proxy_protocol):
-    """nginx's stream module from one port to one server; `listen` follows the port, proxy_protocol sends a v1 header."""
+    """nginx's stream module from one port to one server; `listen` follows the port, proxy_protocol sends v1."""
     port = free_port()
     base = pathlib.Path(folder) / f"nginx-{port}"
     base.mkdir()
