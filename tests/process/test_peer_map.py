@@ -79,15 +79,13 @@ class PeerMap(ProcessTest):
         self.assertEqual(accepted.read(5), b"hello")
         name = accepted.sock.getpeername()
         self.assertRegex(name, rb"^\0[0-9a-f]{5}$")  # unix(7), autobind
-        peer = gateway.admin.peer("unix-abstract:" + name[1:].decode())
+        peer = gateway.admin.peer("unix:@" + name[1:].decode())
         self.assertEqual(peer["claimed"], "203.0.113.7:51413")
 
     def test_an_inner_server_that_reads_headers_itself_gets_the_claim_or_the_measured_address(self):
         for version in "v1", "v2":
             inner, port = self.listener(), free_port()
-            gateway = self.configured(
-                "gateway", gateway_settings(port, inner.address, listener={"inner_header": version}), [port]
-            )
+            gateway = self.configured("gateway", gateway_settings(port, inner.address, inner_header=version), [port])
             for claimed in True, False:
                 with self.subTest(version=version, claimed=claimed):
                     client = self.connect(gateway)

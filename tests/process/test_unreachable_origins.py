@@ -57,7 +57,7 @@ class UnreachableOrigins(ProcessTest):
             port,
             [self.refusing(), hole.address, good.address],
             listener={"timeouts": {"connect": "200ms"}},
-            pool={"balance": "first_available"},
+            pool={"balancing": "first_available"},
         )
         edge = self.configured("redirector", settings, [port])
         for _ in range(5):

@@ -15,11 +15,11 @@ def gateway_settings(port, inner, listener=None, **more):
         "listeners": [
             {
                 "address": f"127.0.0.1:{port}",
-                "inner": inner,
                 "policy": "sniff",
                 "trusted_edges": ["127.0.0.0/8"],
                 **(listener or {}),
             }
         ],
+        "inner": inner,
         **more,
     }
