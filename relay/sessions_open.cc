@@ -74,7 +74,7 @@ void Sessions::act_on(Place place, const Opening& opening, std::size_t seen) {
 void Sessions::connect(Place place) {
   SessionRecord& record = slots_.record(place);
   record.phase = Phase::connecting;
-  record.reason = Reason::no_origin;
+  if (record.attempts == 0) record.reason = Reason::no_origin;
   while (const auto target = policy_.next_target(slots_.view(place))) {
     record.origin = target->origin;
     record.origin_peer = sys::SocketAddress::from(reinterpret_cast<const sockaddr*>(&target->address), target->length);
