@@ -149,8 +149,9 @@ TEST_CASE("--version and --help come from the program and its schema") {
   INFO(help);
   for (const char* part :
        {"Shows what a schema can do", "--listen ADDR", "where clients connect; may be given several times",
-        "--origin HOST:PORT", "--policy sniff|require|reject", "most sessions at once (default 10000)", "--config FILE",
-        "--check", "--print-config", "sample --listen :443 --origin origin.example:443"}) {
+        "--origin HOST:PORT", "--policy sniff|require|reject", "most sessions at once (default 10000)",
+        "write a header (default); --header=false turns it off", "--config FILE", "--check", "--print-config",
+        "sample --listen :443 --origin origin.example:443"}) {
     INFO("part ", std::string(part));
     CHECK(help.find(part) != std::string::npos);
   }

@@ -105,7 +105,7 @@ TEST_CASE("the reference describes every setting with type, limits, default and 
   }
   const auto man = config::reference_man(schema(), program);
   CHECK(man.starts_with(".TH sample 5 \"\" \"sample 1\"\n"));
-  CHECK(man.find(".TP\n.B limits.connect\nHow long connecting may take.\nTakes a duration such as 250ms, 10s or 1h30m, "
-                 "at most "
-                 "1h; default 10s.\n") != std::string::npos);
+  CHECK(man.find(".TP\n.B limits.connect\nHow long connecting may take.\n"
+                 "Takes a duration such as 250ms, 10s or 1h30m, at most 1h.\nIf left out: default 10s.\n") !=
+        std::string::npos);
 }
