@@ -50,7 +50,8 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("pid", ::getpid());
   const sys::Signal terminate(loop_, SIGTERM, [this] { stage_ == Stage::draining ? end_now() : drain(); });
   const sys::Signal interrupt(loop_, SIGINT, [this] { end_now(); });
-  const sys::Signal hangup(loop_, SIGHUP, [&plan] {
+  const sys::Signal hangup(loop_, SIGHUP, [this, &plan] {
+    if (stage_ == Stage::draining) return;  // what is read now is of no use any more
     notify("RELOADING=1");
     plan.reload();
     notify("READY=1");
