@@ -16,7 +16,7 @@ from ravelin.isolation import as_nobody
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings, gateway_settings
 
-FAILED, USAGE, UNAVAILABLE, NO_PERMISSION, BAD_CONFIG = 1, 2, 69, 77, 78
+USAGE, UNAVAILABLE, NO_PERMISSION, BAD_CONFIG = 2, 69, 77, 78
 DAEMONS = {
     "redirector": (["--origin", "127.0.0.1:9"], lambda port: edge_settings(port, ["127.0.0.1:9"])),
     "gateway": (["--inner", "127.0.0.1:9"], lambda port: gateway_settings(port, "127.0.0.1:9")),
@@ -110,7 +110,9 @@ class BadInput(ProcessTest):
     @for_each_daemon
     def test_an_admin_socket_that_cannot_be_made_is_named(self, program, flags, settings):
         place = self.folder + "/no/such/folder.sock"
-        self.check([program, "--listen", "127.0.0.1:0", *flags, "--admin", "unix:" + place], FAILED, re.escape(place))
+        self.check(
+            [program, "--listen", "127.0.0.1:0", *flags, "--admin", "unix:" + place], UNAVAILABLE, re.escape(place)
+        )
 
     def without_privilege(self, program, *arguments):
         """The command of a program that user nobody can reach."""
