@@ -49,7 +49,6 @@ nlohmann::json run_stall(const Options& options, const Counters& counters) {
   std::uint64_t most = 0;
   std::uint64_t most_anon = 0;
   std::uint64_t most_tcp = 0;
-  nlohmann::json curve = nlohmann::json::array();
   while (Clock::now() - start < kLongest && Clock::now() - last_growth < kStill &&
          most < kMostPerConnection * options.connections) {
     poller.run_until(Clock::now() + kLook);
@@ -58,14 +57,12 @@ nlohmann::json run_stall(const Options& options, const Counters& counters) {
     most = std::max(most, now);
     most_anon = std::max(most_anon, sum(process_memory(options.proxies), "rss_anon"));
     most_tcp = std::max(most_tcp, host_memory().at("tcp").get<std::uint64_t>());
-    curve.push_back({seconds(Clock::now() - start), now});
   }
   const Reading to = meter.read();
 
   nlohmann::json result = cost(from, to);
   result["stopped"] = Clock::now() - last_growth >= kStill;
   result["held"] = most;
-  result["curve"] = curve;
   result["proxy_memory_growth"] =
       static_cast<std::int64_t>(most_anon) - static_cast<std::int64_t>(sum(memory_before, "rss_anon"));
   result["tcp_memory_growth"] = static_cast<std::int64_t>(most_tcp) - host_before.at("tcp").get<std::int64_t>();

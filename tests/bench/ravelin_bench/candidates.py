@@ -51,8 +51,19 @@ class Redirector:
         return lines[0] if lines else "unknown"
 
     def start(self, port: int, origin: str, sessions: int, folder: Path) -> Start:
-        command = [self._path, "--listen", f"127.0.0.1:{port}", "--origin", origin, "--loops", "1",
-                   "--log-level", "warn", "--admin", f"unix:{folder}/admin.sock"]  # fmt: skip
+        command = [
+            self._path,
+            "--listen",
+            f"127.0.0.1:{port}",
+            "--origin",
+            origin,
+            "--loops",
+            "1",
+            "--log-level",
+            "warn",
+            "--admin",
+            f"unix:{folder}/admin.sock",
+        ]
         return Start(command, 1)
 
 
@@ -60,7 +71,9 @@ class Haproxy:
     def __init__(self, path: str, label: str, tuned: bool):
         self.label = label + ("-tuned" if tuned else "")
         self.settings = (
-            "`splice-request`, `splice-response`, `tune.pipesize 1048576`" if tuned else "`splice-auto`, otherwise default"
+            "`splice-request`, `splice-response`, `tune.pipesize 1048576`"
+            if tuned
+            else "`splice-auto`, otherwise default"
         ) + ", `nbthread 1`"
         self._path = path
         self._tuned = tuned
@@ -75,11 +88,19 @@ class Haproxy:
         pipes = ["tune.pipesize 1048576"] if self._tuned else []
         options = ["option splice-request", "option splice-response"] if self._tuned else ["option splice-auto"]
         config = folder / "haproxy.cfg"
-        config.write_text("\n".join([
-            "global", *indented(room + pipes + ["nbthread 1"]),
-            "defaults", *indented(["mode tcp", "timeout connect 5s", "timeout client 1h", "timeout server 1h", *options]),
-            "listen edge", *indented([f"bind 127.0.0.1:{port}", f"server origin {origin} send-proxy-v2"]),
-        ]) + "\n")  # fmt: skip
+        config.write_text(
+            "\n".join(
+                [
+                    "global",
+                    *indented(room + pipes + ["nbthread 1"]),
+                    "defaults",
+                    *indented(["mode tcp", "timeout connect 5s", "timeout client 1h", "timeout server 1h", *options]),
+                    "listen edge",
+                    *indented([f"bind 127.0.0.1:{port}", f"server origin {origin} send-proxy-v2"]),
+                ]
+            )
+            + "\n"
+        )
         return Start([self._path, "-db", "-q", "-f", str(config)], 1)
 
 
@@ -96,16 +117,33 @@ class Nginx:
 
     def start(self, port: int, origin: str, sessions: int, folder: Path) -> Start:
         config = folder / "nginx.conf"
-        config.write_text("\n".join([
-            *self._module(),
-            "user root;", "daemon off;", "worker_processes 1;", "worker_rlimit_nofile 20000;",
-            f"pid {folder}/nginx.pid;", "error_log stderr crit;",
-            "events { worker_connections 19990; }",
-            "stream { server {", *indented([
-                f"listen 127.0.0.1:{port} backlog=4096;", f"proxy_pass {origin};", "proxy_protocol on;",
-                "proxy_half_close on;", "proxy_buffer_size 64k;", "proxy_timeout 1h;",
-            ]), "} }",
-        ]) + "\n")  # fmt: skip
+        config.write_text(
+            "\n".join(
+                [
+                    *self._module(),
+                    "user root;",
+                    "daemon off;",
+                    "worker_processes 1;",
+                    "worker_rlimit_nofile 20000;",
+                    f"pid {folder}/nginx.pid;",
+                    "error_log stderr crit;",
+                    "events { worker_connections 19990; }",
+                    "stream { server {",
+                    *indented(
+                        [
+                            f"listen 127.0.0.1:{port} backlog=4096;",
+                            f"proxy_pass {origin};",
+                            "proxy_protocol on;",
+                            "proxy_half_close on;",
+                            "proxy_buffer_size 64k;",
+                            "proxy_timeout 1h;",
+                        ]
+                    ),
+                    "} }",
+                ]
+            )
+            + "\n"
+        )
         return Start([self._path, "-p", str(folder), "-c", str(config), "-e", "stderr"], 2)  # master and worker
 
     def _module(self) -> list[str]:

@@ -15,7 +15,9 @@ from .workloads import EXACT
 IPERF_SECONDS = 2
 
 
-def candidates(all_candidates: list, generator: Generator, placement: Placement, control: str) -> tuple[list, list[dict]]:
+def candidates(
+    all_candidates: list, generator: Generator, placement: Placement, control: str
+) -> tuple[list, list[dict]]:
     """Sends random bytes through each and looks at its sockets meanwhile. What fails is left out, with the reason."""
     room.use_congestion_control(control)
     fit, reports = [], []
@@ -58,9 +60,12 @@ def iperf(placement: Placement, control: str, folder) -> float | None:
     server = Process([program, "-s", "-p", str(port)], placement.ends, folder / "iperf.log")
     try:
         server.wait_until_listening(port, 1)
-        done = subprocess.run([program, "-c", "127.0.0.1", "-p", str(port), "-t", str(IPERF_SECONDS), "-J"],
-                              capture_output=True, text=True,
-                              preexec_fn=lambda: os.sched_setaffinity(0, {placement.ends}))  # fmt: skip
+        done = subprocess.run(
+            [program, "-c", "127.0.0.1", "-p", str(port), "-t", str(IPERF_SECONDS), "-J"],
+            capture_output=True,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {placement.ends}),
+        )
         return json.loads(done.stdout)["end"]["sum_received"]["bits_per_second"] / 1e9
     except (KeyError, ValueError):
         return None

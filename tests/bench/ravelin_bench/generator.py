@@ -52,9 +52,19 @@ class Generator:
                 target = f"127.0.0.1:{port}"
                 for pid in proxy.pids():
                     processes += ["--proxy", str(pid)]
-            return self._drive(placement, [
-                *words, "--to", target, "--counters", str(counters), "--origin-process", str(origin.pids()[0]), *processes,
-            ])  # fmt: skip
+            return self._drive(
+                placement,
+                [
+                    *words,
+                    "--to",
+                    target,
+                    "--counters",
+                    str(counters),
+                    "--origin-process",
+                    str(origin.pids()[0]),
+                    *processes,
+                ],
+            )
         except StartFailed as failure:
             raise RunFailed(str(failure)) from failure
         finally:
@@ -68,8 +78,12 @@ class Generator:
     def _drive(self, placement: Placement, words: list[str]) -> dict:
         try:
             done = subprocess.run(
-                [self._program, *words], capture_output=True, text=True, timeout=LONGEST_RUN_SECONDS,
-                preexec_fn=lambda: os.sched_setaffinity(0, {placement.ends}))  # fmt: skip
+                [self._program, *words],
+                capture_output=True,
+                text=True,
+                timeout=LONGEST_RUN_SECONDS,
+                preexec_fn=lambda: os.sched_setaffinity(0, {placement.ends}),
+            )
         except subprocess.TimeoutExpired as late:
             raise RunFailed(f"no result within {LONGEST_RUN_SECONDS} s") from late
         if done.returncode != 0:

@@ -39,8 +39,13 @@ class Process:
         self._log = log
         with open(log, "wb") as output:
             self._child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=output, start_new_session=True,
-                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))  # fmt: skip
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=output,
+                start_new_session=True,
+                preexec_fn=lambda: os.sched_setaffinity(0, {cpu}),
+            )
         self.name = Path(command[0]).name
 
     def first_line(self) -> str:

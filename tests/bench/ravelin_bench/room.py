@@ -58,8 +58,24 @@ def system_congestion_control() -> str:
 
 def use_congestion_control(name: str) -> None:
     for route in ROUTES:
-        _ip("route", "replace", "local", route, "dev", "lo", "table", "local", "proto", "kernel",
-            "scope", "host", "src", "127.0.0.1", "congctl", name)  # fmt: skip
+        _ip(
+            "route",
+            "replace",
+            "local",
+            route,
+            "dev",
+            "lo",
+            "table",
+            "local",
+            "proto",
+            "kernel",
+            "scope",
+            "host",
+            "src",
+            "127.0.0.1",
+            "congctl",
+            name,
+        )
 
 
 def congestion_controls_in_use() -> set[str]:

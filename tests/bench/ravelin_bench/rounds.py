@@ -54,7 +54,9 @@ def _run(cell: Cell, candidate, generator: Generator, words: list[str]) -> Figur
         cell.failures.append(f"{candidate.label}: {failure}")
         return None
     if result["errors"] or result["headers"]["wrong"]:
-        cell.failures.append(f"{candidate.label}: {result['errors']} errors, {result['headers']['wrong']} wrong headers")
+        cell.failures.append(
+            f"{candidate.label}: {result['errors']} errors, {result['headers']['wrong']} wrong headers"
+        )
         return None
     return cell.workload.figures(result)
 

@@ -6,8 +6,8 @@ from html import escape
 
 FONT = "font-family='system-ui, sans-serif'"
 INK, FAINT = "#24292f", "#d0d7de"
-WIDTH, LEFT, RIGHT, TOP = 900, 250, 110, 64
-BAR, GAP = 15, 14
+WIDTH, LEFT, RIGHT, TOP = 900, 150, 90, 64
+BAR, GAP, NAME = 15, 12, 20
 
 
 @dataclass
@@ -26,18 +26,22 @@ def colour(label: str) -> str:
     if label.startswith("nginx"):
         return "#1a7f37"
     newer, tuned = label.removesuffix("-tuned") != "haproxy", label.endswith("-tuned")
-    return {(False, False): "#fb8f44", (False, True): "#bc4c00",
-            (True, False): "#d4a72c", (True, True): "#7d4e00"}[newer, tuned]  # fmt: skip
+    return {(False, False): "#fb8f44", (False, True): "#bc4c00", (True, False): "#d4a72c", (True, True): "#7d4e00"}[
+        newer, tuned
+    ]
 
 
 def _text(x: float, y: float, text: str, size: int = 12, anchor: str = "start", fill: str = INK, more: str = "") -> str:
-    return (f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' text-anchor='{anchor}' fill='{fill}' {FONT} {more}>"
-            f"{escape(text)}</text>")  # fmt: skip
+    return (
+        f"<text x='{x:.1f}' y='{y:.1f}' font-size='{size}' text-anchor='{anchor}' fill='{fill}' {FONT} {more}>"
+        f"{escape(text)}</text>"
+    )
 
 
 def _page(height: float, title: str, unit: str, parts: list[str]) -> str:
     head = [
-        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height:.0f}' role='img' aria-label='{escape(title)}'>",
+        f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {WIDTH} {height:.0f}' role='img'>",
+        f"<title>{escape(title)}</title>",
         f"<rect width='{WIDTH}' height='{height:.0f}' fill='white'/>",
         _text(16, 26, title, 16, more="font-weight='600'"),
         _text(16, 46, unit, 12, fill="#57606a"),
@@ -61,22 +65,26 @@ def bars(title: str, unit: str, groups: list[tuple[str, dict[str, Value]]], digi
     scale = (WIDTH - LEFT - RIGHT) / ticks[-1]
     body, y = [], float(TOP + 10)
     for name, values in groups:
-        body.append(_text(LEFT - 110, y + len(values) * BAR / 2 + 4, name, 12, "end", more="font-weight='600'"))
+        body.append(_text(16, y + NAME - 7, name, 12, more="font-weight='600'"))
+        y += NAME
         for label, value in values.items():
-            width = max(1.0, value.middle * scale)
+            width, low, high = max(1.0, value.middle * scale), LEFT + value.low * scale, LEFT + value.high * scale
             middle = y + BAR / 2 - 1
             body += [
                 _text(LEFT - 6, y + BAR - 4, label, 10, "end", "#57606a"),
                 f"<rect x='{LEFT}' y='{y:.1f}' width='{width:.1f}' height='{BAR - 3}' rx='2' fill='{colour(label)}'/>",
-                f"<path d='M{LEFT + value.low * scale:.1f} {middle:.1f}H{LEFT + value.high * scale:.1f}' stroke='{INK}'/>",
-                _text(LEFT + max(width, value.high * scale) + 6, y + BAR - 4, f"{value.middle:,.{digits}f}", 11),
+                f"<path d='M{low:.1f} {middle:.1f}H{high:.1f}' stroke='{INK}'/>",
+                _text(max(LEFT + width, high) + 6, y + BAR - 4, f"{value.middle:,.{digits}f}", 11),
             ]
             y += BAR
         y += GAP
     grid = []
     for tick in ticks:
         x = LEFT + tick * scale
-        grid += [f"<path d='M{x:.1f} {TOP}V{y:.1f}' stroke='{FAINT}'/>", _text(x, y + 16, f"{tick:g}", 10, "middle", "#57606a")]
+        grid += [
+            f"<path d='M{x:.1f} {TOP}V{y:.1f}' stroke='{FAINT}'/>",
+            _text(x, y + 16, f"{tick:g}", 10, "middle", "#57606a"),
+        ]
     return _page(y + 28, title, unit, grid + body)
 
 
@@ -89,20 +97,28 @@ def lines(title: str, unit: str, across: str, series: dict[str, list[tuple[float
     span = math.log10(high / low) or 1.0
 
     def place(x: float, y: float) -> tuple[float, float]:
-        return (left + math.log10(x / low) / span * (WIDTH - left - right),
-                height - bottom - y / ticks[-1] * (height - bottom - TOP))  # fmt: skip
+        return (
+            left + math.log10(x / low) / span * (WIDTH - left - right),
+            height - bottom - y / ticks[-1] * (height - bottom - TOP),
+        )
 
     parts = []
     for tick in ticks:
         y = place(low, tick)[1]
-        parts += [f"<path d='M{left} {y:.1f}H{WIDTH - right}' stroke='{FAINT}'/>", _text(left - 8, y + 4, f"{tick:g}", 10, "end", "#57606a")]
+        parts += [
+            f"<path d='M{left} {y:.1f}H{WIDTH - right}' stroke='{FAINT}'/>",
+            _text(left - 8, y + 4, f"{tick:g}", 10, "end", "#57606a"),
+        ]
     for x in sorted({x for x, _ in points}):
         parts.append(_text(place(x, 0)[0], height - bottom + 18, f"{x:,.0f}", 10, "middle", "#57606a"))
     parts.append(_text((left + WIDTH - right) / 2, height - 14, across, 12, "middle"))
     for (label, line), y in zip(series.items(), _apart([place(*line[-1])[1] for line in series.values()])):
         path = " ".join(f"{x:.1f},{y_:.1f}" for x, y_ in (place(*point) for point in line))
         parts.append(f"<polyline points='{path}' fill='none' stroke='{colour(label)}' stroke-width='2.5'/>")
-        parts += [f"<circle cx='{x:.1f}' cy='{y_:.1f}' r='3.5' fill='{colour(label)}'/>" for x, y_ in (place(*point) for point in line)]
+        parts += [
+            f"<circle cx='{x:.1f}' cy='{y_:.1f}' r='3.5' fill='{colour(label)}'/>"
+            for x, y_ in (place(*point) for point in line)
+        ]
         parts.append(_text(WIDTH - right + 10, y + 4, label, 12, fill=colour(label)))
     return _page(height, title, unit, parts)
 

@@ -32,6 +32,7 @@ FIGURES = {
     "p99.9": Figure("p99.9", "µs", False),
     "p50_added": Figure("p50 beyond direct", "µs", False),
     "busy": Figure("proxy's share of its CPU", "%", digits=0),
+    "had": Figure("CPU that proxy, client and origin had together", "%", digits=0),
     "cpu_per_million": Figure("proxy CPU for a million messages", "CPU-s", False, 2),
     "memory": Figure("memory of the process with the sessions, each", "KiB", False, 2),
     "memory_all": Figure("memory of all processes, each session", "KiB", False, 2),
@@ -57,32 +58,56 @@ def _busy(result: Result) -> float | None:
     return 100 * result["proxy_cpu"] / result["seconds"] if result["proxy_cpu"] > 0 else None
 
 
+def had(result: Result) -> float:
+    """100 per CPU that was ours for the whole time; under load, less tells that somebody else used the machine."""
+    return 100 * (result["proxy_cpu"] + result["client_cpu"] + result["origin_cpu"]) / result["seconds"]
+
+
 def bulk(result: Result) -> Figures:
     amount = result["bytes_up"] + result["bytes_down"]
-    return _kept(bytes_per_cpu=_per_cpu(amount / 1e9, result), gbit=amount * 8 / 1e9 / result["seconds"],
-                 busy=_busy(result))  # fmt: skip
+    return _kept(
+        bytes_per_cpu=_per_cpu(amount / 1e9, result),
+        gbit=amount * 8 / 1e9 / result["seconds"],
+        busy=_busy(result),
+        had=had(result),
+    )
 
 
 def ping_pong(result: Result) -> Figures:
     latency = result["latency_us"]
-    return _kept(messages_per_cpu=_per_cpu(result["messages"] / 1e3, result),
-                 messages=result["messages"] / 1e3 / result["seconds"], busy=_busy(result),
-                 p50=latency["p50"], p99=latency["p99"], p99__9=latency["p99.9"])  # fmt: skip
+    return _kept(
+        messages_per_cpu=_per_cpu(result["messages"] / 1e3, result),
+        messages=result["messages"] / 1e3 / result["seconds"],
+        busy=_busy(result),
+        had=had(result),
+        p50=latency["p50"],
+        p99=latency["p99"],
+        p99__9=latency["p99.9"],
+    )
 
 
 def requests(result: Result) -> Figures:
     latency = result["latency_us"]
-    return _kept(connections_per_cpu=_per_cpu(result["messages"] / 1e3, result),
-                 connections=result["messages"] / 1e3 / result["seconds"], busy=_busy(result),
-                 p50=latency["p50"], p99=latency["p99"])  # fmt: skip
+    return _kept(
+        connections_per_cpu=_per_cpu(result["messages"] / 1e3, result),
+        connections=result["messages"] / 1e3 / result["seconds"],
+        busy=_busy(result),
+        had=had(result),
+        p50=latency["p50"],
+        p99=latency["p99"],
+    )
 
 
 def heartbeats(result: Result) -> Figures:
     latency = result["latency_us"]
     proxied = result["proxy_cpu"] > 0
-    return _kept(cpu_per_million=result["proxy_cpu"] / result["messages"] * 1e6 if proxied else None,
-                 messages=result["messages"] / 1e3 / result["seconds"],
-                 p50=latency["p50"], p99=latency["p99"], p99__9=latency["p99.9"])  # fmt: skip
+    return _kept(
+        cpu_per_million=result["proxy_cpu"] / result["messages"] * 1e6 if proxied else None,
+        messages=result["messages"] / 1e3 / result["seconds"],
+        p50=latency["p50"],
+        p99=latency["p99"],
+        p99__9=latency["p99.9"],
+    )
 
 
 def idle(result: Result) -> Figures:
@@ -97,15 +122,20 @@ def idle(result: Result) -> Figures:
         memory_all=(sum(anon for anon, _ in growth) + max(s for _, s in growth)) / sessions if growth else None,
         slab=(host["standing"]["slab"] - host["before"]["slab"]) / sessions,
         idle_cpu=1000 * result["proxy_cpu"] / result["seconds"] if growth else None,
-        connections_per_cpu=_per_cpu(sessions / 1e3, set_up), connections=sessions / 1e3 / set_up["seconds"],
-        p99=set_up["latency_us"]["p99"])  # fmt: skip
+        connections_per_cpu=_per_cpu(sessions / 1e3, set_up),
+        connections=sessions / 1e3 / set_up["seconds"],
+        p99=set_up["latency_us"]["p99"],
+    )
 
 
 def stall(connections: int) -> Callable[[Result], Figures]:
     def figures(result: Result) -> Figures:
-        return _kept(held=result["held"] / connections / 2**20, stopped=float(result["stopped"]),
-                     memory_growth=result["proxy_memory_growth"] / connections,
-                     tcp_growth=result["tcp_memory_growth"] / connections / 1024)  # fmt: skip
+        return _kept(
+            held=result["held"] / connections / 2**20,
+            stopped=float(result["stopped"]),
+            memory_growth=result["proxy_memory_growth"] / connections,
+            tcp_growth=result["tcp_memory_growth"] / connections / 1024,
+        )
 
     return figures
 
@@ -120,27 +150,43 @@ class Workload:
     placements: tuple[str, ...] = ("one CPU", "cross")
     every_congestion_control: bool = False
     quick: bool = False
-    seconds: float | None = None  # measured; None: as the command line says
+    seconds: float | None = None  # measured, or taken all in all; None: as the command line says
+    across: int = 0  # where it stands on an axis of sessions
     added: dict[str, str] = field(default_factory=dict)  # figure: the same beyond direct
 
 
 def _bulk() -> list[Workload]:
+    """Every congestion control only where targets ask for it, so that a whole run stays under an hour."""
     return [
-        Workload("bulk", f"bulk {direction}, {connections} conn.",
-                 ["bulk", "--direction", direction, "--connections", str(connections)], bulk, connections,
-                 every_congestion_control=True, quick=direction == "up" and connections != 64)
-        for direction in ("up", "down", "both") for connections in (1, 16, 64)
-    ]  # fmt: skip
+        Workload(
+            "bulk",
+            f"bulk {direction}, {connections} conn.",
+            ["bulk", "--direction", direction, "--connections", str(connections)],
+            bulk,
+            connections,
+            every_congestion_control=direction != "both" and connections != 64,
+            quick=direction == "up" and connections != 64,
+        )
+        for direction in ("up", "down", "both")
+        for connections in (1, 16, 64)
+    ]
 
 
 def _ping_pong() -> list[Workload]:
     sizes = {64: "64 B", 1024: "1 KiB", 16384: "16 KiB", 65536: "64 KiB"}
     return [
-        Workload("ping-pong", f"ping-pong {name}, {connections} conn.",
-                 ["ping-pong", "--question", str(size), "--answer", str(size), "--connections", str(connections)],
-                 ping_pong, connections, quick=size in (64, 16384), added={"p50": "p50_added"})
-        for size, name in sizes.items() for connections in (1, 64)
-    ]  # fmt: skip
+        Workload(
+            "ping-pong",
+            f"ping-pong {name}, {connections} conn.",
+            ["ping-pong", "--question", str(size), "--answer", str(size), "--connections", str(connections)],
+            ping_pong,
+            connections,
+            quick=size in (64, 16384),
+            added={"p50": "p50_added"},
+        )
+        for size, name in sizes.items()
+        for connections in (1, 64)
+    ]
 
 
 def _requests() -> list[Workload]:
@@ -151,28 +197,54 @@ def _requests() -> list[Workload]:
 def _scaling() -> list[Workload]:
     words = ["requests", "--connections", "16", "--question", "200", "--answer", "1000", "--held"]
     return [
-        Workload("scaling", f"beside {held:,} sessions", [*words, str(held)], requests, held + 16, ("one CPU",),
-                 quick=held in (10, CROWD))
+        Workload(
+            "scaling",
+            f"beside {held:,} sessions",
+            [*words, str(held)],
+            requests,
+            held + 16,
+            ("one CPU",),
+            quick=held in (10, CROWD),
+            across=held,
+        )
         for held in (10, 100, 1000, CROWD)
-    ]  # fmt: skip
+    ]
 
 
 def _idle() -> list[Workload]:
     words = ["idle", "--in-flight", "64", "--question", "200", "--answer", "200", "--connections"]
     return [
-        Workload("idle", f"{sessions:,} idle sessions", [*words, str(sessions)], idle, sessions, ("one CPU",),
-                 quick=sessions == CROWD, seconds=10 if sessions == CROWD else 1, added={"slab": "slab_added"})
+        Workload(
+            "idle",
+            f"{sessions:,} idle sessions",
+            [*words, str(sessions)],
+            idle,
+            sessions,
+            ("one CPU",),
+            quick=sessions == CROWD,
+            seconds=10 if sessions == CROWD else 1,
+            across=sessions,
+            added={"slab": "slab_added"},
+        )
         for sessions in (10, 100, 1000, CROWD)
-    ]  # fmt: skip
+    ]
 
 
 def _heartbeats() -> list[Workload]:
     words = ["heartbeats", "--question", "200", "--answer", "200", "--connections", str(CROWD), "--interval"]
     return [
-        Workload("heartbeats", f"{CROWD:,} sessions, 200 B every {interval} s", [*words, str(interval * 1000)],
-                 heartbeats, CROWD, quick=interval == 3, seconds=seconds)
+        Workload(
+            "heartbeats",
+            f"{CROWD:,} sessions, 200 B every {interval} s",
+            [*words, str(interval * 1000)],
+            heartbeats,
+            CROWD,
+            ("one CPU",) if interval == 30 else ("one CPU", "cross"),
+            quick=interval == 3,
+            seconds=seconds,
+        )
         for interval, seconds in ((30, 10), (3, 5))
-    ]  # fmt: skip
+    ]
 
 
 def _stall() -> list[Workload]:
@@ -182,10 +254,19 @@ def _stall() -> list[Workload]:
         "client reads nothing": ["--direction", "down"],
     }
     return [
-        Workload("stall", f"{kind}, {connections} conn.", ["stall", "--connections", str(connections), *words],
-                 stall(connections), connections, ("one CPU",), quick=connections == 16 and "--slow" not in words)
-        for kind, words in kinds.items() for connections in (1, 16)
-    ]  # fmt: skip
+        Workload(
+            "stall",
+            f"{kind}, {connections} conn.",
+            ["stall", "--connections", str(connections), *words],
+            stall(connections),
+            connections,
+            ("one CPU",),
+            quick=connections == 16 and "--slow" not in words,
+            seconds=2,
+        )
+        for kind, words in kinds.items()
+        for connections in (1, 16)
+    ]
 
 
 WORKLOADS = [*_bulk(), *_ping_pong(), *_requests(), *_scaling(), *_heartbeats(), *_idle(), *_stall()]
