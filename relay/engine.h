@@ -8,6 +8,7 @@
 // All methods belong to the control loop's thread unless they say otherwise.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "relay/session_table.h"
 #include "relay/settings.h"
 #include "sys/log.h"
+#include "sys/mailbox.h"
 #include "sys/uv.h"
 
 namespace ravelin::relay {
@@ -58,11 +60,14 @@ class Engine {
 
   // Runs `task` on a loop's thread with that loop's policy. Any thread.
   void post(unsigned loop, std::function<void(SessionPolicy&)> task);
-  // Runs `visit` on every loop's thread for each of its sessions, then `done` on the control loop.
+  // Runs `visit` on every loop's thread, one loop at a time, for each of its sessions, then `done` on the control loop.
   void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
 
  private:
   [[nodiscard]] sys::Result<void> start_loops(bool resumed);
+  void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
+                  std::function<void()> done);
+  void close();
 
   sys::Loop& control_;
   sys::Log& log_;
@@ -72,7 +77,9 @@ class Engine {
   std::vector<std::unique_ptr<RelayLoop>> loops_;
   std::unique_ptr<Acceptor> acceptor_;
   std::function<void()> drained_;
-  std::unique_ptr<sys::Async> emptied_;
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<sys::Async> ended_;   // a session's end that somebody waits for
+  std::unique_ptr<sys::Mailbox> mail_;  // answers from the loops
 };
 
 }  // namespace ravelin::relay

@@ -72,7 +72,8 @@ struct FlowRecord {
   std::uint8_t eof = 0;         // the source has ended its stream
   std::uint8_t fin_sent = 0;    // and the destination has been told
   std::uint8_t copying = 0;     // looked-at bytes are being sent and not consumed yet
-  std::uint8_t unused[5] = {};
+  std::uint8_t blocked = 0;     // waits for the destination to take more
+  std::uint8_t unused[4] = {};
 };
 
 struct SessionId {

@@ -1,6 +1,6 @@
 // The session table: a memfd that holds all that must outlive the process, mapped shared.
 //
-//   header | one area a loop: counters, buffer | pipes | records | extensions
+//   header | an area for each loop and one for the control loop: counters, buffer | pipes | records | extensions
 //
 // Sparse and of its final size from the start (sealed against resizing), so that an address in it stays valid and an
 // unused slot costs nothing. Slots are dealt out round-robin: slot s belongs to loop s mod loops.
@@ -52,13 +52,14 @@ class SessionTable {
   [[nodiscard]] std::span<std::byte> extension(std::uint32_t slot) const;
   [[nodiscard]] PipeRecord& pipe(std::uint32_t index) const;
   [[nodiscard]] CounterBlock& counters(std::uint32_t loop) const;
+  [[nodiscard]] CounterBlock& control_counters() const { return counters(shape_.loops); }
   // The loop's buffer: looked-at bytes on their way from one socket to the other.
   [[nodiscard]] std::span<std::byte, kBufferBytes> buffer(std::uint32_t loop) const;
 
  private:
   struct Header;
   struct Unmapper {
-    std::size_t size = 0;
+    std::size_t size;
     void operator()(std::byte* base) const;
   };
 

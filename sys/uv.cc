@@ -70,6 +70,21 @@ Signal::Signal(Loop& loop, int number, std::function<void()> callback)
        "uv_signal_start");
 }
 
+Idle::Idle(Loop& loop, std::function<void()> callback) : box_(new detail::Box<uv_idle_t, std::function<void()>>{}) {
+  box_->callback = std::move(callback);
+  uv_idle_init(loop.raw(), &box_->handle);
+  box_->handle.data = box_.get();
+}
+
+void Idle::start() {
+  uv_idle_start(&box_->handle,
+                [](uv_idle_t* handle) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); });
+}
+
+void Idle::stop() {
+  uv_idle_stop(&box_->handle);
+}
+
 Poll::Poll(Loop& loop, int fd, Callback callback) : box_(new detail::Box<uv_poll_t, Callback>{}) {
   box_->callback = std::move(callback);
   must(uv_poll_init(loop.raw(), &box_->handle, fd), "uv_poll_init");

@@ -83,6 +83,17 @@ class Signal {
   detail::Owned<uv_signal_t, std::function<void()>> box_;
 };
 
+// Calls back once a round, and keeps the loop from sleeping, while it is started.
+class Idle {
+ public:
+  Idle(Loop& loop, std::function<void()> callback);
+  void start();
+  void stop();
+
+ private:
+  detail::Owned<uv_idle_t, std::function<void()>> box_;
+};
+
 // Watches one descriptor that it does not own, level-triggered. The descriptor must outlive it.
 class Poll {
  public:

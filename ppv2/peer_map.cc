@@ -1,0 +1,362 @@
+#include "ppv2/peer_map.h"
+
+#include <sched.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <type_traits>
+
+#include "ppv2/bytes.h"
+
+namespace ppv2 {
+namespace {
+
+constexpr std::size_t kLeafEntries = 256;
+constexpr std::size_t kPorts = 65536;
+constexpr std::size_t kUnixNames = 1U << 20;  // five hex digits
+constexpr unsigned kNumberBits = 20;
+constexpr std::size_t kSlotsInChunk = 64;
+constexpr std::size_t kPeerWords = sizeof(Peer) / sizeof(std::uint64_t);
+constexpr int kReadAttempts = 8;
+constexpr int kSpins = 64;
+
+static_assert(std::is_trivially_copyable_v<Peer> && sizeof(Peer) % sizeof(std::uint64_t) == 0);
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// Zeroed memory for a T with `extra` bytes behind it. Every T here is valid when all its bytes are zero.
+template <typename T>
+T* allocate(std::size_t extra = 0) noexcept {
+  void* const memory = std::calloc(1, sizeof(T) + extra);
+  return memory == nullptr ? nullptr : new (memory) T;
+}
+
+}  // namespace
+
+// Where an address stands: a table for its host, and a number in it (the port, or the five hex digits).
+struct PeerMap::Key {
+  Address host;  // without the number
+  std::uint32_t number = 0;
+};
+
+// One entry. `sequence` is odd while there is none or while it is being written, and each entry has its own even value,
+// so it serves readers as a seqlock and guards as the generation. All else is atomic too, so that a reader who is
+// overtaken reads stale words, never torn ones, and notices.
+struct PeerMap::Slot {
+  std::atomic<std::uint32_t> sequence;
+  std::atomic<std::uint32_t> place;  // which key it stands under: space << kNumberBits | number
+  Slot* next_free;
+  std::atomic<std::uint64_t> words[kPeerWords];
+
+  // The words are released one by one after the odd sequence, so whoever acquires one of them also sees that.
+  void write(std::uint32_t new_place, const Peer& peer) noexcept {
+    std::uint64_t values[kPeerWords];
+    std::memcpy(values, &peer, sizeof peer);
+    place.store(new_place, std::memory_order_release);
+    for (std::size_t i = 0; i < kPeerWords; ++i) words[i].store(values[i], std::memory_order_release);
+    sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+  [[nodiscard]] bool read(std::uint32_t wanted_place, Peer& peer) const noexcept {
+    const std::uint32_t before = sequence.load(std::memory_order_acquire);
+    if ((before & 1) != 0 || place.load(std::memory_order_acquire) != wanted_place) return false;
+    std::uint64_t values[kPeerWords];
+    for (std::size_t i = 0; i < kPeerWords; ++i) values[i] = words[i].load(std::memory_order_acquire);
+    if (sequence.load(std::memory_order_relaxed) != before) return false;
+    std::memcpy(&peer, values, sizeof peer);
+    return true;
+  }
+  void retire() noexcept { sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+};
+
+struct PeerMap::Chunk {
+  Chunk* next;
+  Slot slots[kSlotsInChunk];
+};
+
+struct PeerMap::Leaf {
+  std::atomic<Slot*> entries[kLeafEntries];
+};
+
+// The numbers of one host, in leaves that are made when a number in them is first used.
+struct PeerMap::Space {
+  Address host;
+  std::uint32_t index;
+  std::size_t leaf_count;
+
+  [[nodiscard]] std::atomic<Leaf*>& leaf(std::size_t number) const noexcept {
+    return const_cast<std::atomic<Leaf*>*>(
+        reinterpret_cast<const std::atomic<Leaf*>*>(this + 1))[number / kLeafEntries];
+  }
+  [[nodiscard]] std::uint32_t place(std::uint32_t number) const noexcept { return index << kNumberBits | number; }
+};
+
+bool Peer::set_unique_id(std::string_view id) noexcept {
+  if (id.size() > kUniqueIdMax) return false;
+  std::copy(id.begin(), id.end(), unique_id_bytes);
+  unique_id_length = static_cast<std::uint8_t>(id.size());
+  return true;
+}
+
+bool Peer::set_edge(std::string_view name) noexcept {
+  if (name.size() > kEdgeNameMax) return false;
+  std::copy(name.begin(), name.end(), edge_bytes);
+  edge_length = static_cast<std::uint8_t>(name.size());
+  return true;
+}
+
+PeerMap::PeerMap() noexcept = default;
+
+PeerMap::~PeerMap() {
+  for (auto& held : spaces_) {
+    Space* const space = held.load(std::memory_order_relaxed);
+    if (space == nullptr) break;
+    for (std::size_t leaf = 0; leaf < space->leaf_count; ++leaf)
+      std::free(space->leaf(leaf * kLeafEntries).load(std::memory_order_relaxed));
+    std::free(space);
+  }
+  while (chunks_ != nullptr) {
+    Chunk* const next = chunks_->next;
+    std::free(chunks_);
+    chunks_ = next;
+  }
+}
+
+// Writers hold it for some tens of nanoseconds, so a spin is shorter than a sleep; a holder that lost its processor
+// gets it back by the yield.
+void PeerMap::lock() noexcept {
+  for (int spins = 0; busy_.exchange(true, std::memory_order_acquire);)
+    while (busy_.load(std::memory_order_relaxed))
+      if (++spins > kSpins) sched_yield();
+}
+
+std::optional<PeerMap::Key> PeerMap::key_of(const Address& address) noexcept {
+  Key key{address.unmapped()};
+  if (key.host.is_ip()) {
+    key.number = key.host.port;
+    key.host.port = 0;
+    if (key.number == 0) return std::nullopt;
+    return key;
+  }
+  if (key.host.family != Family::unix_domain || key.host.name_length != 5) return std::nullopt;
+  for (std::size_t i = 0; i < 5; ++i) {
+    const unsigned c = key.host.bytes[i];
+    const unsigned digit = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
+    if (digit == 16) return std::nullopt;
+    key.number = key.number << 4 | digit;
+  }
+  key.host = {.family = Family::unix_domain};
+  return key;
+}
+
+const PeerMap::Space* PeerMap::find_space(const Address& host) const noexcept {
+  for (const auto& held : spaces_) {
+    const Space* const space = held.load(std::memory_order_acquire);
+    if (space == nullptr || space->host == host) return space;
+  }
+  return nullptr;
+}
+
+// Makes what is missing of the way to an entry. Under the lock.
+std::atomic<PeerMap::Slot*>* PeerMap::entry_for_writing(const Key& key, int& error) noexcept {
+  const Space* space = find_space(key.host);
+  if (space == nullptr) {
+    std::uint32_t index = 0;
+    while (index < kMaxSpaces && spaces_[index].load(std::memory_order_relaxed) != nullptr) ++index;
+    if (index == kMaxSpaces) return error = ENOSPC, nullptr;
+    const std::size_t leaf_count = (key.host.is_ip() ? kPorts : kUnixNames) / kLeafEntries;
+    Space* const made = allocate<Space>(leaf_count * sizeof(std::atomic<Leaf*>));
+    if (made == nullptr) return error = ENOMEM, nullptr;
+    made->host = key.host;
+    made->index = index;
+    made->leaf_count = leaf_count;
+    spaces_[index].store(made, std::memory_order_release);
+    space = made;
+  }
+  std::atomic<Leaf*>& held = space->leaf(key.number);
+  Leaf* leaf = held.load(std::memory_order_relaxed);
+  if (leaf == nullptr) {
+    leaf = allocate<Leaf>();
+    if (leaf == nullptr) return error = ENOMEM, nullptr;
+    held.store(leaf, std::memory_order_release);
+  }
+  return &leaf->entries[key.number % kLeafEntries];
+}
+
+PeerMap::Slot* PeerMap::take_slot() noexcept {
+  if (free_ == nullptr) {
+    Chunk* const chunk = allocate<Chunk>();
+    if (chunk == nullptr) return nullptr;
+    chunk->next = chunks_;
+    chunks_ = chunk;
+    for (std::size_t i = kSlotsInChunk; i-- != 0;) {
+      chunk->slots[i].sequence.store(1, std::memory_order_relaxed);
+      chunk->slots[i].next_free = free_;
+      free_ = &chunk->slots[i];
+    }
+  }
+  Slot* const slot = free_;
+  free_ = slot->next_free;
+  return slot;
+}
+
+void PeerMap::give_slot(Slot& slot) noexcept {
+  slot.retire();
+  slot.next_free = free_;
+  free_ = &slot;
+}
+
+PeerMap::Guard PeerMap::put(const Address& address, const Peer& peer) noexcept {
+  Guard guard;
+  guard.key_ = address;
+  const auto key = key_of(address);
+  if (!key) return guard.error_ = EINVAL, static_cast<Guard&&>(guard);
+  lock();
+  std::atomic<Slot*>* const entry = entry_for_writing(*key, guard.error_);
+  Slot* const slot = entry == nullptr ? nullptr : take_slot();
+  if (slot == nullptr) {
+    if (entry != nullptr) guard.error_ = ENOMEM;
+    unlock();
+    return guard;
+  }
+  slot->write(find_space(key->host)->place(key->number), peer);
+  Slot* const before = entry->load(std::memory_order_relaxed);
+  entry->store(slot, std::memory_order_release);
+  if (before != nullptr) {
+    give_slot(*before);
+  } else {
+    size_.store(size_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  guard.map_ = this;
+  guard.slot_ = slot;
+  guard.generation_ = slot->sequence.load(std::memory_order_relaxed);
+  unlock();
+  return guard;
+}
+
+PeerMap::Guard PeerMap::bind_and_put(int fd, const Address& source, const Peer& peer) noexcept {
+  Guard guard;
+  sockaddr_storage storage;
+  if (bind(fd, reinterpret_cast<sockaddr*>(&storage), source.to(storage)) != 0)
+    return guard.error_ = errno, static_cast<Guard&&>(guard);
+  socklen_t length = sizeof storage;
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0)
+    return guard.error_ = errno, static_cast<Guard&&>(guard);
+  return put(Address::from(reinterpret_cast<sockaddr*>(&storage), length), peer);
+}
+
+void PeerMap::erase(Slot& slot, std::uint32_t generation) noexcept {
+  lock();
+  if (slot.sequence.load(std::memory_order_relaxed) == generation) {
+    const std::uint32_t place = slot.place.load(std::memory_order_relaxed);
+    const std::uint32_t number = place & ((1U << kNumberBits) - 1);
+    const Space* const space = spaces_[place >> kNumberBits].load(std::memory_order_relaxed);
+    Leaf* const leaf = space->leaf(number).load(std::memory_order_relaxed);
+    leaf->entries[number % kLeafEntries].store(nullptr, std::memory_order_release);
+    give_slot(slot);
+    size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
+  }
+  unlock();
+}
+
+std::optional<Peer> PeerMap::find(const Address& address) const noexcept {
+  const auto key = key_of(address);
+  if (!key) return std::nullopt;
+  const Space* const space = find_space(key->host);
+  if (space == nullptr) return std::nullopt;
+  const Leaf* const leaf = space->leaf(key->number).load(std::memory_order_acquire);
+  if (leaf == nullptr) return std::nullopt;
+  // A read that fails met the end of the entry it had found: what stands there now is looked at, a few times at most,
+  // since "unknown" is always a safe answer.
+  std::optional<Peer> peer(std::in_place);
+  for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
+    const Slot* const slot = leaf->entries[key->number % kLeafEntries].load(std::memory_order_acquire);
+    if (slot == nullptr) break;
+    if (slot->read(space->place(key->number), *peer)) return peer;
+  }
+  peer.reset();
+  return peer;
+}
+
+std::optional<Peer> PeerMap::find(const sockaddr* address, socklen_t length) const noexcept {
+  return find(Address::from(address, length));
+}
+
+namespace {
+
+struct Scheme {
+  std::string_view prefix;
+  Family family;
+  bool abstract;  // the name needs no mark; behind "unix:" it does, since a path may stand there
+};
+constexpr Scheme kSchemes[] = {{"ipv4:", Family::inet, false},
+                               {"ipv6:", Family::inet6, false},
+                               {"unix-abstract:", Family::unix_domain, true},
+                               {"unix:", Family::unix_domain, false}};
+
+// gRPC writes its peers as URIs, so brackets and NUL come percent-encoded.
+std::size_t percent_decode(std::string_view text, char* out, std::size_t room) noexcept {
+  std::size_t size = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (size == room) return 0;
+    char c = text[i];
+    if (c == '%' && text.size() - i > 2) {
+      unsigned value = 0;
+      for (const char digit : {text[i + 1], text[i + 2]}) {
+        const unsigned low = static_cast<unsigned char>(digit) | 0x20U;
+        value = value << 4 | (low - '0' < 10 ? low - '0' : low - 'a' < 6 ? low - 'a' + 10 : 0x100U);
+      }
+      if (value > 0xFF) return 0;
+      c = static_cast<char>(value);
+      i += 2;
+    }
+    out[size++] = c;
+  }
+  return size;
+}
+
+}  // namespace
+
+std::optional<Peer> PeerMap::find_grpc(std::string_view peer) const noexcept {
+  char decoded[kAddressTextSize];
+  for (const Scheme& scheme : kSchemes) {
+    if (peer.size() < scheme.prefix.size() || std::memcmp(peer.data(), scheme.prefix.data(), scheme.prefix.size()) != 0)
+      continue;
+    peer.remove_prefix(scheme.prefix.size());
+    const std::size_t size = percent_decode(peer, decoded + 1, sizeof decoded - 1);
+    if (size == 0) return std::nullopt;
+    std::string_view text{decoded + 1, size};
+    if (scheme.family == Family::unix_domain) {
+      const bool marked = text.front() == '@' || text.front() == '\0';
+      if (!marked && !scheme.abstract) return std::nullopt;
+      if (!marked) text = {decoded, size + 1};
+      decoded[marked ? 1 : 0] = '@';
+    }
+    const auto key = Address::parse(text);
+    if (!key || key->family != scheme.family) return std::nullopt;
+    return find(*key);
+  }
+  return std::nullopt;
+}
+
+PeerMap::Guard& PeerMap::Guard::operator=(Guard&& other) noexcept {
+  if (this == &other) return *this;
+  erase();
+  map_ = other.map_;
+  slot_ = other.slot_;
+  generation_ = other.generation_;
+  error_ = other.error_;
+  key_ = other.key_;
+  other.slot_ = nullptr;
+  return *this;
+}
+
+void PeerMap::Guard::erase() noexcept {
+  if (slot_ == nullptr) return;
+  map_->erase(*slot_, generation_);
+  slot_ = nullptr;
+}
+
+}  // namespace ppv2
