@@ -90,11 +90,15 @@ class Session:
         """About how long they take: each run has its set-up, its warm-up and its end beside what is measured."""
         runs = self.rounds * len(self.candidates) / 60
         crowds = sum(2.0 for cell in cells if cell.workload.sessions > candidates.MANY_SESSIONS)
-        return runs * (crowds + sum((cell.workload.seconds or self.seconds) + self.warm_up + 0.7 for cell in cells))
+        return runs * (
+            crowds
+            + sum((cell.workload.seconds or self.seconds) + self.warm_up + cell.workload.settle + 0.7 for cell in cells)
+        )
 
     def measure(self, cell: Cell) -> None:
         seconds = cell.workload.seconds or self.seconds
-        words = ["--warm-up", f"{self.warm_up * 1000:.0f}", "--measure", f"{seconds * 1000:.0f}"]
+        before = max(self.warm_up, cell.workload.settle)
+        words = ["--warm-up", f"{before * 1000:.0f}", "--measure", f"{seconds * 1000:.0f}"]
         run_cell(cell, self.candidates, self.generator, self.rounds, words)
 
 

@@ -11,6 +11,9 @@ Figures = dict[str, float]
 
 CROWD = 9500  # two descriptors each in the proxy, and 20,000 is the most that a process here may have
 
+# Seconds: longer than the connect timeouts given, since some proxies let the timer of that run out once and reuse it.
+SETTLE = 6.0
+
 
 @dataclass(frozen=True)
 class Figure:
@@ -151,6 +154,7 @@ class Workload:
     every_congestion_control: bool = False
     quick: bool = False
     seconds: float | None = None  # measured, or taken all in all; None: as the command line says
+    settle: float = 0  # seconds to wait at least before measuring
     across: int = 0  # where it stands on an axis of sessions
     added: dict[str, str] = field(default_factory=dict)  # figure: the same beyond direct
 
@@ -223,6 +227,7 @@ def _idle() -> list[Workload]:
             ("one CPU",),
             quick=sessions == CROWD,
             seconds=10 if sessions == CROWD else 1,
+            settle=SETTLE if sessions == CROWD else 0,
             across=sessions,
             added={"slab": "slab_added"},
         )
