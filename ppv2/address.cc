@@ -23,13 +23,13 @@ std::size_t append(char* out, std::size_t at, std::string_view text) noexcept {
   return at + text.size();
 }
 
-std::size_t append_port(char* out, std::size_t at, unsigned port) noexcept {
+std::size_t append_number(char* out, std::size_t at, unsigned number) noexcept {
   char digits[5];
   std::size_t count = 0;
   do {
-    digits[count++] = static_cast<char>('0' + port % 10);
-    port /= 10;
-  } while (port != 0);
+    digits[count++] = static_cast<char>('0' + number % 10);
+    number /= 10;
+  } while (number != 0);
   while (count != 0) out[at++] = digits[--count];
   return at;
 }
@@ -146,11 +146,18 @@ socklen_t Address::to(sockaddr_storage& storage) const noexcept {
 }
 
 std::string_view Address::host(std::span<char, kAddressTextSize> out) const noexcept {
-  if (is_ip()) {
-    inet_ntop(family == Family::inet ? AF_INET : AF_INET6, bytes.data(), out.data(), kAddressTextSize);
+  std::size_t size = 0;
+  if (family == Family::inet) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      size = append_number(out.data(), size, bytes[i]);
+      if (i != 3) out[size++] = '.';
+    }
+    return {out.data(), size};
+  }
+  if (family == Family::inet6) {
+    inet_ntop(AF_INET6, bytes.data(), out.data(), kAddressTextSize);
     return {out.data(), std::strlen(out.data())};
   }
-  std::size_t size = 0;
   if (family == Family::unix_domain && name_length != 0) {
     out[size++] = '@';
     const auto* const text = reinterpret_cast<const char*>(bytes.data());
@@ -170,7 +177,7 @@ std::string_view Address::text(std::span<char, kAddressTextSize> out) const noex
   size = append(out.data(), size, address);
   if (family == Family::inet6) out[size++] = ']';
   out[size++] = ':';
-  return {out.data(), append_port(out.data(), size, port)};
+  return {out.data(), append_number(out.data(), size, port)};
 }
 
 bool Address::is_v4_mapped() const noexcept {

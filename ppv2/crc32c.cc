@@ -41,8 +41,11 @@ __attribute__((target("sse4.2"))) std::uint32_t extend_sse42(std::uint32_t crc, 
     crc = _mm_crc32_u32(crc, load<std::uint32_t>(data));
     data += 4;
   }
-  for (size &= 3; size != 0; ++data, --size) crc = _mm_crc32_u8(crc, static_cast<std::uint8_t>(*data));
-  return crc;
+  if ((size & 2) != 0) {
+    crc = _mm_crc32_u16(crc, load<std::uint16_t>(data));
+    data += 2;
+  }
+  return (size & 1) != 0 ? _mm_crc32_u8(crc, static_cast<std::uint8_t>(*data)) : crc;
 }
 #elif defined(__ARM_FEATURE_CRC32)
 std::uint32_t extend_arm(std::uint32_t crc, const std::byte* data, std::size_t size) noexcept {

@@ -28,6 +28,14 @@ class Line {
       if (const Read read = byte(*wanted); read != Read::ok) return read;
     return Read::ok;
   }
+  // Eleven bytes at once, if they are there: "PROXY TCP4 " or "PROXY TCP6 ".
+  bool starts_with(const char (&wanted)[12]) noexcept {
+    if (end_ - begin_ < 11 || load<std::uint64_t>(begin_) != load<std::uint64_t>(wanted) ||
+        load<std::uint32_t>(begin_ + 7) != load<std::uint32_t>(wanted + 7))
+      return false;
+    at_ = begin_ + 11;
+    return true;
+  }
   [[nodiscard]] std::size_t offset() const noexcept { return static_cast<std::size_t>(at_ - begin_); }
   [[nodiscard]] std::size_t size() const noexcept { return static_cast<std::size_t>(end_ - begin_); }
 
@@ -77,7 +85,24 @@ struct Step {
   Reason fault;  // what it means if the byte there is wrong
 };
 
+// What stands behind "PROXY TCP4 " or "PROXY TCP6 ".
+Step read_ends(Line& line, bool ipv6, const DecodeOptions& options, Claim& claim) noexcept {
+  Read read = Read::ok;
+  for (Address* const address : {&claim.source, &claim.destination}) {
+    if (read = line.address(ipv6, options.v4_in_tcp6, *address); read != Read::ok) return {read, Reason::v1_address};
+    if (read = line.byte(' '); read != Read::ok) return {read, Reason::v1_address};
+  }
+  if (read = line.port(claim.source.port); read != Read::ok) return {read, Reason::v1_port};
+  if (read = line.byte(' '); read != Read::ok) return {read, Reason::v1_port};
+  if (read = line.port(claim.destination.port); read != Read::ok) return {read, Reason::v1_port};
+  claim.family = claim.source.family;
+  claim.transport = Transport::stream;
+  return {line.word("\r\n"), Reason::v1_line_end};
+}
+
 Step read_line(Line& line, const DecodeOptions& options, Claim& claim) noexcept {
+  if (line.starts_with("PROXY TCP4 ")) return read_ends(line, false, options, claim);
+  if (line.starts_with("PROXY TCP6 ")) return read_ends(line, true, options, claim);
   Read read = line.byte(' ');
   if (read != Read::ok) return {read, Reason::v1_space};
   if (line.byte('U') == Read::ok) {
@@ -90,16 +115,7 @@ Step read_line(Line& line, const DecodeOptions& options, Claim& claim) noexcept 
   if (!ipv6)
     if (read = line.byte('4'); read != Read::ok) return {read, Reason::v1_family};
   if (read = line.byte(' '); read != Read::ok) return {read, Reason::v1_family};
-  for (Address* const address : {&claim.source, &claim.destination}) {
-    if (read = line.address(ipv6, options.v4_in_tcp6, *address); read != Read::ok) return {read, Reason::v1_address};
-    if (read = line.byte(' '); read != Read::ok) return {read, Reason::v1_address};
-  }
-  if (read = line.port(claim.source.port); read != Read::ok) return {read, Reason::v1_port};
-  if (read = line.byte(' '); read != Read::ok) return {read, Reason::v1_port};
-  if (read = line.port(claim.destination.port); read != Read::ok) return {read, Reason::v1_port};
-  claim.family = claim.source.family;
-  claim.transport = Transport::stream;
-  return {line.word("\r\n"), Reason::v1_line_end};
+  return read_ends(line, ipv6, options, claim);
 }
 
 }  // namespace

@@ -57,6 +57,11 @@ bool begins_like(Bytes bytes, const void* signature, std::size_t size) noexcept 
 
 Decoded decode(Bytes bytes, const DecodeOptions& options) noexcept {
   Decoded decoded;
+  if (!bytes.empty() && bytes[0] != std::byte{kV2Signature[0]} && bytes[0] != std::byte{kV1Signature[0]}) {
+    decoded.outcome = Outcome::not_proxy;
+    decoded.kind = classify(bytes);
+    return decoded;
+  }
   if (bytes.size() >= kV2FixedSize) [[likely]] {
     if (has_v2_signature(bytes.data())) {
       decode_v2(bytes, options, decoded);

@@ -27,17 +27,30 @@ void put_ipv4(std::byte* block, const Address& source, const Address& destinatio
   store_be16(block + 10, destination.port);
 }
 
+void put_as_ipv6(std::byte* out, const Address& address) noexcept {
+  if (address.family == Family::inet6) {
+    std::memcpy(out, address.bytes.data(), 16);
+    return;
+  }
+  constexpr std::uint8_t kMappedPrefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF};
+  std::memcpy(out, kMappedPrefix, sizeof kMappedPrefix);
+  std::memcpy(out + sizeof kMappedPrefix, address.bytes.data(), 4);
+}
+
 void put_ipv6(std::byte* block, const Address& source, const Address& destination) noexcept {
-  const Address from = source.mapped();
-  const Address to = destination.mapped();
-  std::memcpy(block, from.bytes.data(), 16);
-  std::memcpy(block + 16, to.bytes.data(), 16);
-  store_be16(block + 32, from.port);
-  store_be16(block + 34, to.port);
+  put_as_ipv6(block, source);
+  put_as_ipv6(block + 16, destination);
+  store_be16(block + 32, source.port);
+  store_be16(block + 34, destination.port);
 }
 
 bool both_ipv4(const Address& source, const Address& destination) noexcept {
   return source.family == Family::inet && destination.family == Family::inet;
+}
+
+inline void put_ends(std::byte* block, bool ipv4, const Address& source, const Address& destination) noexcept {
+  if (ipv4) return put_ipv4(block, source, destination);
+  put_ipv6(block, source, destination);
 }
 
 struct Text {
@@ -87,7 +100,7 @@ std::size_t encode_v2(std::span<std::byte> out, const Address& source, const Add
   const std::size_t block = ipv4 ? kIpv4BlockSize : kIpv6BlockSize;
   if (out.size() < kV2FixedSize + block) return 0;
   put_fixed(out.data(), Command::proxy, ipv4 ? Family::inet : Family::inet6, Transport::stream, block);
-  (ipv4 ? put_ipv4 : put_ipv6)(out.data() + kV2FixedSize, source, destination);
+  put_ends(out.data() + kV2FixedSize, ipv4, source, destination);
   return kV2FixedSize + block;
 }
 
@@ -118,7 +131,7 @@ Encoder Encoder::proxy(std::span<std::byte> out, const Address& source, const Ad
     return encoder.start(Command::proxy, Family::unspec, Transport::unspec, 0);
   const bool ipv4 = both_ipv4(source, destination);
   encoder.start(Command::proxy, ipv4 ? Family::inet : Family::inet6, transport, ipv4 ? kIpv4BlockSize : kIpv6BlockSize);
-  if (!encoder.failed_) (ipv4 ? put_ipv4 : put_ipv6)(out.data() + kV2FixedSize, source, destination);
+  if (!encoder.failed_) put_ends(out.data() + kV2FixedSize, ipv4, source, destination);
   return encoder;
 }
 

@@ -16,18 +16,20 @@ inline int hex_digit(char c) noexcept {
   return letter < 6 ? static_cast<int>(letter) + 10 : -1;
 }
 
-// A decimal number without leading zeros, at most `max`.
+// A decimal number without leading zeros, at most `max`. Unchecked where the caller knows that the bytes go on for
+// longer than any number it may find.
+template <bool kChecked>
 inline Read read_number(const char*& at, const char* end, unsigned max, unsigned& value) noexcept {
-  if (at == end) return Read::more;
+  if (kChecked && at == end) return Read::more;
   value = digit(*at);
   if (value > 9) return Read::bad;
   ++at;
   if (value == 0) {
-    if (at == end) return Read::more;
+    if (kChecked && at == end) return Read::more;
     return digit(*at) > 9 ? Read::ok : Read::bad;
   }
   for (;; ++at) {
-    if (at == end) return Read::more;
+    if (kChecked && at == end) return Read::more;
     const unsigned next = digit(*at);
     if (next > 9) return Read::ok;
     value = value * 10 + next;
@@ -35,12 +37,11 @@ inline Read read_number(const char*& at, const char* end, unsigned max, unsigned
   }
 }
 
-}  // namespace
-
-Read read_ipv4(const char*& at, const char* end, std::uint8_t out[4]) noexcept {
+template <bool kChecked>
+inline Read read_octets(const char*& at, const char* end, std::uint8_t out[4]) noexcept {
   for (int octet = 0;; ++octet) {
     unsigned value = 0;
-    if (const Read read = read_number(at, end, 255, value); read != Read::ok) return read;
+    if (const Read read = read_number<kChecked>(at, end, 255, value); read != Read::ok) return read;
     out[octet] = static_cast<std::uint8_t>(value);
     if (octet == 3) return Read::ok;
     if (*at != '.') return Read::bad;
@@ -48,9 +49,19 @@ Read read_ipv4(const char*& at, const char* end, std::uint8_t out[4]) noexcept {
   }
 }
 
+constexpr std::ptrdiff_t kIpv4TextMax = 16;  // with the byte behind it
+constexpr std::ptrdiff_t kPortTextMax = 6;
+
+}  // namespace
+
+Read read_ipv4(const char*& at, const char* end, std::uint8_t out[4]) noexcept {
+  return end - at >= kIpv4TextMax ? read_octets<false>(at, end, out) : read_octets<true>(at, end, out);
+}
+
 Read read_port(const char*& at, const char* end, std::uint16_t& port) noexcept {
   unsigned value = 0;
-  const Read read = read_number(at, end, 65535, value);
+  const Read read =
+      end - at >= kPortTextMax ? read_number<false>(at, end, 65535, value) : read_number<true>(at, end, 65535, value);
   port = static_cast<std::uint16_t>(value);
   return read;
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -21,11 +22,27 @@ constexpr std::size_t kUnixNames = 1U << 20;  // five hex digits
 constexpr unsigned kNumberBits = 20;
 constexpr std::size_t kSlotsInChunk = 64;
 constexpr std::size_t kPeerWords = sizeof(Peer) / sizeof(std::uint64_t);
+constexpr std::size_t kFixedWords = (offsetof(Peer, text) + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+constexpr std::size_t kAutobindDigits = 5;
 constexpr int kReadAttempts = 8;
 constexpr int kSpins = 64;
 
 static_assert(std::is_trivially_copyable_v<Peer> && sizeof(Peer) % sizeof(std::uint64_t) == 0);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+unsigned lower_hex_digit(unsigned c) noexcept {
+  return c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
+}
+
+// The kernel writes them in lower case ("%05x").
+bool read_hex(const std::uint8_t* digits, std::uint32_t& number) noexcept {
+  for (std::size_t i = 0; i < kAutobindDigits; ++i) {
+    const unsigned digit = lower_hex_digit(digits[i]);
+    if (digit == 16) return false;
+    number = number << 4 | digit;
+  }
+  return true;
+}
 
 // Zeroed memory for a T with `extra` bytes behind it. Every T here is valid when all its bytes are zero.
 template <typename T>
@@ -36,10 +53,17 @@ T* allocate(std::size_t extra = 0) noexcept {
 
 }  // namespace
 
-// Where an address stands: a table for its host, and a number in it (the port, or the five hex digits).
+// Where an address stands: a table for its host, and a number in it (the port, or the five hex digits). The host is
+// kept as words, since every lookup compares it.
 struct PeerMap::Key {
-  Address host;  // without the number
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  Family family = Family::unspec;
   std::uint32_t number = 0;
+
+  [[nodiscard]] bool same_host(const Key& other) const noexcept {
+    return low == other.low && high == other.high && family == other.family;
+  }
 };
 
 // One entry. `sequence` is odd while there is none or while it is being written, and each entry has its own even value,
@@ -51,22 +75,33 @@ struct PeerMap::Slot {
   Slot* next_free;
   std::atomic<std::uint64_t> words[kPeerWords];
 
+  // The words that hold something: the text is at the end and seldom full.
+  static std::size_t used_words(const Peer& peer) noexcept {
+    const std::size_t text = std::min<std::size_t>(peer.unique_id_length + peer.edge_length, sizeof peer.text);
+    return (offsetof(Peer, text) + text + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+  }
   // The words are released one by one after the odd sequence, so whoever acquires one of them also sees that.
   void write(std::uint32_t new_place, const Peer& peer) noexcept {
-    std::uint64_t values[kPeerWords];
-    std::memcpy(values, &peer, sizeof peer);
+    const auto* const from = reinterpret_cast<const char*>(&peer);
     place.store(new_place, std::memory_order_release);
-    for (std::size_t i = 0; i < kPeerWords; ++i) words[i].store(values[i], std::memory_order_release);
+    for (std::size_t i = 0, count = used_words(peer); i < count; ++i)
+      words[i].store(load<std::uint64_t>(from + i * sizeof(std::uint64_t)), std::memory_order_release);
     sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   [[nodiscard]] bool read(std::uint32_t wanted_place, Peer& peer) const noexcept {
     const std::uint32_t before = sequence.load(std::memory_order_acquire);
     if ((before & 1) != 0 || place.load(std::memory_order_acquire) != wanted_place) return false;
-    std::uint64_t values[kPeerWords];
-    for (std::size_t i = 0; i < kPeerWords; ++i) values[i] = words[i].load(std::memory_order_acquire);
-    if (sequence.load(std::memory_order_relaxed) != before) return false;
-    std::memcpy(&peer, values, sizeof peer);
-    return true;
+    auto* const to = reinterpret_cast<char*>(&peer);
+    const auto copy = [this, to](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t word = words[i].load(std::memory_order_acquire);
+        std::memcpy(to + i * sizeof word, &word, sizeof word);
+      }
+    };
+    // The fixed part tells how much text follows; what it tells may be torn, so it is bounded and judged afterwards.
+    copy(0, kFixedWords);
+    copy(kFixedWords, used_words(peer));
+    return sequence.load(std::memory_order_relaxed) == before;
   }
   void retire() noexcept { sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
 };
@@ -82,7 +117,7 @@ struct PeerMap::Leaf {
 
 // The numbers of one host, in leaves that are made when a number in them is first used.
 struct PeerMap::Space {
-  Address host;
+  Key host;
   std::uint32_t index;
   std::size_t leaf_count;
 
@@ -95,14 +130,15 @@ struct PeerMap::Space {
 
 bool Peer::set_unique_id(std::string_view id) noexcept {
   if (id.size() > kUniqueIdMax) return false;
-  std::copy(id.begin(), id.end(), unique_id_bytes);
+  std::memmove(text + id.size(), text + unique_id_length, edge_length);
+  std::copy(id.begin(), id.end(), text);
   unique_id_length = static_cast<std::uint8_t>(id.size());
   return true;
 }
 
 bool Peer::set_edge(std::string_view name) noexcept {
   if (name.size() > kEdgeNameMax) return false;
-  std::copy(name.begin(), name.end(), edge_bytes);
+  std::copy(name.begin(), name.end(), text + unique_id_length);
   edge_length = static_cast<std::uint8_t>(name.size());
   return true;
 }
@@ -132,44 +168,49 @@ void PeerMap::lock() noexcept {
       if (++spins > kSpins) sched_yield();
 }
 
-std::optional<PeerMap::Key> PeerMap::key_of(const Address& address) noexcept {
-  Key key{address.unmapped()};
-  if (key.host.is_ip()) {
-    key.number = key.host.port;
-    key.host.port = 0;
-    if (key.number == 0) return std::nullopt;
-    return key;
+bool PeerMap::key_of(const Address& address, Key& key) noexcept {
+  constexpr std::uint64_t kMappedLow = 0xFFFF0000;  // ::ffff:0:0/96, as its second half is loaded
+  key.family = address.family;
+  key.number = address.port;
+  switch (address.family) {
+    case Family::inet:
+      key.low = load<std::uint32_t>(address.bytes.data());
+      return key.number != 0;
+    case Family::inet6:
+      key.high = load<std::uint64_t>(address.bytes.data());
+      key.low = load<std::uint64_t>(address.bytes.data() + 8);
+      if (key.high == 0 && (key.low & 0xFFFFFFFF) == kMappedLow) {  // a dual-stack server's spelling of an IPv4 hop
+        key.family = Family::inet;
+        key.low >>= 32;
+      }
+      return key.number != 0;
+    case Family::unix_domain:
+      return address.name_length == kAutobindDigits && read_hex(address.bytes.data(), key.number);
+    case Family::unspec:
+      break;
   }
-  if (key.host.family != Family::unix_domain || key.host.name_length != 5) return std::nullopt;
-  for (std::size_t i = 0; i < 5; ++i) {
-    const unsigned c = key.host.bytes[i];
-    const unsigned digit = c - '0' < 10 ? c - '0' : c - 'a' < 6 ? c - 'a' + 10 : 16;
-    if (digit == 16) return std::nullopt;
-    key.number = key.number << 4 | digit;
-  }
-  key.host = {.family = Family::unix_domain};
-  return key;
+  return false;
 }
 
-const PeerMap::Space* PeerMap::find_space(const Address& host) const noexcept {
+const PeerMap::Space* PeerMap::find_space(const Key& key) const noexcept {
   for (const auto& held : spaces_) {
     const Space* const space = held.load(std::memory_order_acquire);
-    if (space == nullptr || space->host == host) return space;
+    if (space == nullptr || space->host.same_host(key)) return space;
   }
   return nullptr;
 }
 
 // Makes what is missing of the way to an entry. Under the lock.
-std::atomic<PeerMap::Slot*>* PeerMap::entry_for_writing(const Key& key, int& error) noexcept {
-  const Space* space = find_space(key.host);
+std::atomic<PeerMap::Slot*>* PeerMap::entry_for_writing(const Key& key, const Space*& space, int& error) noexcept {
+  space = find_space(key);
   if (space == nullptr) {
     std::uint32_t index = 0;
     while (index < kMaxSpaces && spaces_[index].load(std::memory_order_relaxed) != nullptr) ++index;
     if (index == kMaxSpaces) return error = ENOSPC, nullptr;
-    const std::size_t leaf_count = (key.host.is_ip() ? kPorts : kUnixNames) / kLeafEntries;
+    const std::size_t leaf_count = (key.family == Family::unix_domain ? kUnixNames : kPorts) / kLeafEntries;
     Space* const made = allocate<Space>(leaf_count * sizeof(std::atomic<Leaf*>));
     if (made == nullptr) return error = ENOMEM, nullptr;
-    made->host = key.host;
+    made->host = key;
     made->index = index;
     made->leaf_count = leaf_count;
     spaces_[index].store(made, std::memory_order_release);
@@ -211,17 +252,21 @@ void PeerMap::give_slot(Slot& slot) noexcept {
 PeerMap::Guard PeerMap::put(const Address& address, const Peer& peer) noexcept {
   Guard guard;
   guard.key_ = address;
-  const auto key = key_of(address);
-  if (!key) return guard.error_ = EINVAL, static_cast<Guard&&>(guard);
+  Key key;
+  if (!key_of(address, key)) {
+    guard.error_ = EINVAL;
+    return guard;
+  }
   lock();
-  std::atomic<Slot*>* const entry = entry_for_writing(*key, guard.error_);
+  const Space* space = nullptr;
+  std::atomic<Slot*>* const entry = entry_for_writing(key, space, guard.error_);
   Slot* const slot = entry == nullptr ? nullptr : take_slot();
   if (slot == nullptr) {
     if (entry != nullptr) guard.error_ = ENOMEM;
     unlock();
     return guard;
   }
-  slot->write(find_space(key->host)->place(key->number), peer);
+  slot->write(space->place(key.number), peer);
   Slot* const before = entry->load(std::memory_order_relaxed);
   entry->store(slot, std::memory_order_release);
   if (before != nullptr) {
@@ -239,11 +284,15 @@ PeerMap::Guard PeerMap::put(const Address& address, const Peer& peer) noexcept {
 PeerMap::Guard PeerMap::bind_and_put(int fd, const Address& source, const Peer& peer) noexcept {
   Guard guard;
   sockaddr_storage storage;
-  if (bind(fd, reinterpret_cast<sockaddr*>(&storage), source.to(storage)) != 0)
-    return guard.error_ = errno, static_cast<Guard&&>(guard);
+  if (bind(fd, reinterpret_cast<sockaddr*>(&storage), source.to(storage)) != 0) {
+    guard.error_ = errno;
+    return guard;
+  }
   socklen_t length = sizeof storage;
-  if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0)
-    return guard.error_ = errno, static_cast<Guard&&>(guard);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&storage), &length) != 0) {
+    guard.error_ = errno;
+    return guard;
+  }
   return put(Address::from(reinterpret_cast<sockaddr*>(&storage), length), peer);
 }
 
@@ -262,19 +311,19 @@ void PeerMap::erase(Slot& slot, std::uint32_t generation) noexcept {
 }
 
 std::optional<Peer> PeerMap::find(const Address& address) const noexcept {
-  const auto key = key_of(address);
-  if (!key) return std::nullopt;
-  const Space* const space = find_space(key->host);
+  Key key;
+  if (!key_of(address, key)) return std::nullopt;
+  const Space* const space = find_space(key);
   if (space == nullptr) return std::nullopt;
-  const Leaf* const leaf = space->leaf(key->number).load(std::memory_order_acquire);
+  const Leaf* const leaf = space->leaf(key.number).load(std::memory_order_acquire);
   if (leaf == nullptr) return std::nullopt;
   // A read that fails met the end of the entry it had found: what stands there now is looked at, a few times at most,
   // since "unknown" is always a safe answer.
   std::optional<Peer> peer(std::in_place);
   for (int attempt = 0; attempt < kReadAttempts; ++attempt) {
-    const Slot* const slot = leaf->entries[key->number % kLeafEntries].load(std::memory_order_acquire);
+    const Slot* const slot = leaf->entries[key.number % kLeafEntries].load(std::memory_order_acquire);
     if (slot == nullptr) break;
-    if (slot->read(space->place(key->number), *peer)) return peer;
+    if (slot->read(space->place(key.number), *peer)) return peer;
   }
   peer.reset();
   return peer;
@@ -305,10 +354,10 @@ std::size_t percent_decode(std::string_view text, char* out, std::size_t room) n
     if (c == '%' && text.size() - i > 2) {
       unsigned value = 0;
       for (const char digit : {text[i + 1], text[i + 2]}) {
-        const unsigned low = static_cast<unsigned char>(digit) | 0x20U;
-        value = value << 4 | (low - '0' < 10 ? low - '0' : low - 'a' < 6 ? low - 'a' + 10 : 0x100U);
+        const unsigned nibble = lower_hex_digit(static_cast<unsigned char>(digit) | 0x20U);
+        if (nibble == 16) return 0;
+        value = value << 4 | nibble;
       }
-      if (value > 0xFF) return 0;
       c = static_cast<char>(value);
       i += 2;
     }

@@ -33,16 +33,15 @@ struct Peer {
   bool claim_trusted = false;
   std::uint8_t unique_id_length = 0;
   std::uint8_t edge_length = 0;
-  char edge_bytes[kEdgeNameMax] = {};
-  char unique_id_bytes[kUniqueIdMax] = {};
+  char text[kUniqueIdMax + kEdgeNameMax] = {};  // the unique id, and the edge's name behind it
 
   [[nodiscard]] bool has_claim() const noexcept { return claimed_source.family != Family::unspec; }
   // The client's address to act on: the claimed one only if its sender may make claims.
   [[nodiscard]] const Address& effective() const noexcept {
     return has_claim() && claim_trusted ? claimed_source : peer;
   }
-  [[nodiscard]] std::string_view unique_id() const noexcept { return {unique_id_bytes, unique_id_length}; }
-  [[nodiscard]] std::string_view edge() const noexcept { return {edge_bytes, edge_length}; }
+  [[nodiscard]] std::string_view unique_id() const noexcept { return {text, unique_id_length}; }
+  [[nodiscard]] std::string_view edge() const noexcept { return {text + unique_id_length, edge_length}; }
   PPV2_EXPORT bool set_unique_id(std::string_view id) noexcept;  // false, and nothing set, over 128 bytes
   PPV2_EXPORT bool set_edge(std::string_view name) noexcept;     // false, and nothing set, over 64 bytes
 };
@@ -82,9 +81,9 @@ class PeerMap {
   struct Space;
   struct Key;
 
-  [[nodiscard]] static std::optional<Key> key_of(const Address& address) noexcept;
-  [[nodiscard]] const Space* find_space(const Address& host) const noexcept;
-  [[nodiscard]] std::atomic<Slot*>* entry_for_writing(const Key& key, int& error) noexcept;
+  [[nodiscard]] static bool key_of(const Address& address, Key& key) noexcept;
+  [[nodiscard]] const Space* find_space(const Key& key) const noexcept;
+  [[nodiscard]] std::atomic<Slot*>* entry_for_writing(const Key& key, const Space*& space, int& error) noexcept;
   [[nodiscard]] Slot* take_slot() noexcept;
   void give_slot(Slot& slot) noexcept;
   void erase(Slot& slot, std::uint32_t generation) noexcept;
