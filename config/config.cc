@@ -24,7 +24,9 @@ ConfigErrors read_from(const CommandLine& line, const Section& schema, void* set
 ConfigErrors read_text(std::string_view yaml, const CommandLine& line, const Section& schema, void* settings,
                        Sources& sources) {
   ConfigErrors errors;
-  Tree tree{.file = line.file, .flags = flags_of(schema)};
+  Tree tree;
+  tree.file = line.file;
+  tree.flags = flags_of(schema);
   if (!line.file.empty()) {
     auto root = parse_yaml(yaml, line.file, errors);
     if (!root) return errors;
