@@ -82,19 +82,11 @@ sys::Result<void> Daemon::start(const Plan& plan) {
 
 // Where nobody asked for it, a missing admin socket is no reason not to serve.
 sys::Result<void> Daemon::open_admin() {
-  const auto announce = [this](const sys::Endpoint& at) {
-    log_.line(sys::LogLevel::info, "admin_listening").field("address", at.text());
-  };
   for (const sys::Endpoint& endpoint : settings_.admin) {
-    const auto at = admin_.listen(endpoint);
-    if (!at) return tl::unexpected(at.error());
-    announce(*at);
+    if (const auto at = admin_.listen(endpoint); !at) return tl::unexpected(at.error());
   }
   if (!settings_.admin.empty()) return {};
-  const auto at = admin_.listen({.path = default_admin_path(program_.name)});
-  if (at) {
-    announce(*at);
-  } else {
+  if (const auto at = admin_.listen({.path = default_admin_path(program_.name)}); !at) {
     log_.line(sys::LogLevel::warning, "admin_unavailable")
         .field("error", at.error().text())
         .field("hint", "name a place with --admin");

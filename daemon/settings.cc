@@ -1,6 +1,11 @@
 #include "daemon/settings.h"
 
 namespace ravelin::daemon {
+namespace {
+
+constexpr sys::Duration kLongestKeepAlive = std::chrono::seconds(32'767);  // tcp(7): the kernel refuses more
+
+}  // namespace
 
 config::Schema<PipeSettings> pipe_schema() {
   config::Schema<PipeSettings> pipes;
@@ -31,12 +36,14 @@ config::Schema<relay::SocketOptions> socket_schema() {
   config::Schema<SocketOptions> socket;
   socket
       .option("keepalive_idle", &SocketOptions::keepalive_idle,
-              {.help = "silence before the first keep-alive probe; 0 sends none"})
-      .option("keepalive_interval", &SocketOptions::keepalive_interval, {.help = "from one probe to the next"})
+              {.help = "silence before the first keep-alive probe; 0 sends none", .most = kLongestKeepAlive})
+      .option("keepalive_interval", &SocketOptions::keepalive_interval,
+              {.help = "from one probe to the next", .least = std::chrono::seconds(1), .most = kLongestKeepAlive})
       .option("keepalive_probes", &SocketOptions::keepalive_probes,
               {.help = "probes without an answer that end the session", .least = 1U, .most = 127U})
       .option("user_timeout", &SocketOptions::user_timeout,
-              {.help = "how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT); 0 is the system's"});
+              {.help = "how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT); 0 is the system's",
+               .most = std::chrono::hours(24)});
   return socket;
 }
 

@@ -70,9 +70,22 @@ constexpr std::array kCandidateFamilies{
 constexpr FamilySpec kResolved{.name = "redirector_origin_resolved",
                                .help = "1 if the last attempt to resolve an origin's name gave addresses.",
                                .labels = {"pool", "origin"}};
-constexpr FamilySpec kWithoutPayload{.name = "redirector_sessions_without_payload_total",
-                                     .help = "Sessions that ended without a byte of payload and wrote no line.",
-                                     .type = MetricType::counter};
+
+struct SessionFamily {
+  FamilySpec spec;
+  EdgeCounter counter;
+};
+
+constexpr std::array kSessionFamilies{
+    SessionFamily{{.name = "redirector_sessions_without_payload_total",
+                   .help = "Sessions that ended without a byte of payload and wrote no line.",
+                   .type = MetricType::counter},
+                  kSessionsWithoutPayload},
+    SessionFamily{{.name = "redirector_failed_sessions_held_back_total",
+                   .help = "Failed sessions whose log line was held back because there were too many of them.",
+                   .type = MetricType::counter},
+                  kFailedSessionsHeldBack},
+};
 
 }  // namespace
 
@@ -104,7 +117,10 @@ void add_edge_metrics(admin::Metrics& metrics, const std::vector<Pool>& pools) {
 }
 
 void add_session_metrics(admin::Metrics& metrics, const relay::Engine& engine) {
-  metrics.add(kWithoutPayload, [&engine](Family& family) { family.value({}, engine.count(kSessionsWithoutPayload)); });
+  for (const SessionFamily& each : kSessionFamilies) {
+    metrics.add(each.spec,
+                [&engine, counter = each.counter](Family& family) { family.value({}, engine.count(counter)); });
+  }
 }
 
 void add_edge_conditions(admin::Readiness& readiness, const std::vector<Pool>& pools) {

@@ -124,6 +124,7 @@ void EdgePolicy::ended(SessionView session) {
   release(session);
   const bool failed = is_failure(record.reason);
   if (!failed && relay::is_silent(record)) return counters_.add(kSessionsWithoutPayload);
+  if (failed && !failed_lines_.admit(log_, now_())) return counters_.add(kFailedSessionsHeldBack);
   auto line = log_.line(failed ? sys::LogLevel::warning : sys::LogLevel::info, "session_closed");
   line.field("id", record.id.text())
       .field("edge", facts_.edge_name)

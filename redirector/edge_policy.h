@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/log_budget.h"
 #include "redirector/candidate.h"
 #include "redirector/header.h"
 #include "relay/counters.h"
@@ -22,7 +23,10 @@
 namespace ravelin::redirector {
 
 // Counters of the redirector's own, in the shared table.
-inline constexpr unsigned kSessionsWithoutPayload = relay::kPolicyCounters;  // which write no line
+enum EdgeCounter : unsigned {
+  kSessionsWithoutPayload = relay::kPolicyCounters,  // which write no line
+  kFailedSessionsHeldBack,                           // whose line was not written, the budget being spent
+};
 
 // Of all loops; not changed while any of them runs.
 struct EdgeFacts {
@@ -75,6 +79,8 @@ class EdgePolicy final : public relay::SessionPolicy {
   relay::CounterBlock& counters_;  // the loop's
   std::vector<KnownPool> pools_;
   Clock now_;
+  // When an origin is down every client fails; the finished sessions are what the log is for and have no budget.
+  daemon::LogBudget failed_lines_{"session_failed", 20, 100};
 };
 
 }  // namespace ravelin::redirector

@@ -7,23 +7,19 @@
 #include "config/config.h"
 #include "daemon/daemon.h"
 #include "redirector/edge.h"
+#include "redirector/program.h"
 #include "redirector/settings.h"
 
 namespace {
 
 using namespace ravelin;
 
-const config::Program kProgram{
-    .name = "redirector",
-    .version = RAVELIN_VERSION,
-    .summary = "A TCP edge: forwards sessions to an origin, with a PROXY protocol v2 header in front",
-    .example = "redirector --listen :443 --origin origin.example:443"};
-
 int run(int argc, char** argv) {
-  auto loaded = config::load(argc, argv, redirector::settings_schema(), kProgram);
+  const config::Program program = redirector::program();
+  auto loaded = config::load(argc, argv, redirector::settings_schema(), program);
   if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
   auto& settings = std::get<config::Loaded<redirector::Settings>>(loaded);
-  daemon::Daemon daemon(kProgram, settings.settings);
+  daemon::Daemon daemon(program, settings.settings);
   redirector::Edge edge(daemon, std::move(settings));
   const daemon::Plan plan = edge.plan();
   return static_cast<int>(daemon.run(plan));

@@ -94,7 +94,9 @@ class UnreachableOrigins(ProcessTest):
         origin, port = self.server(wire.echo), free_port()
         hosts = self.write("hosts", "127.0.0.1 localhost\n")
         nowhere = self.write("resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
-        settings = edge_settings(port, [f"late.origin.test:{origin.port}"], pool={"resolve_interval": "100ms"})
+        settings = edge_settings(
+            port, [f"late.origin.test:{origin.port}"], pool={"resolve_interval": "100ms", "resolve_backoff": "100ms"}
+        )
         config = self.write("edge.yaml", json.dumps(settings))
         command = with_files({"/etc/hosts": hosts, "/etc/resolv.conf": nowhere}, [])
         edge = self.daemon("redirector", "--config", config, ports=[port], prefix=command)

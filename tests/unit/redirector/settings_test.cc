@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "config/config.h"
+#include "redirector/program.h"
 
 using namespace ravelin;
 using redirector::Settings;
@@ -94,4 +98,13 @@ TEST_CASE("without listeners or origins there is nothing to do") {
   const auto errors = errors_of("edge_name: x\n");
   CHECK(errors.find("listeners") != errors.npos);
   CHECK(errors.find("pools") != errors.npos);
+}
+
+TEST_CASE("the reference page in the tree is the one that the program prints") {
+  std::ifstream file(RAVELIN_SOURCE "/docs/reference/redirector.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  const bool is_current =
+      page.str() == config::reference_markdown(redirector::settings_schema(), redirector::program());
+  CHECK_MESSAGE(is_current, "run: redirector --reference markdown > docs/reference/redirector.md");
 }
