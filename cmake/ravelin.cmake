@@ -55,10 +55,12 @@ function(ravelin_program name)
   install(TARGETS ${name} RUNTIME)
 endfunction()
 
-# ravelin_unit_test(FOLDER SOURCES file... USES target...): one doctest program, unit_FOLDER, for the folder's unit tests.
+# ravelin_unit_test(FOLDER [SOURCES file...] USES target...): one doctest program, unit_FOLDER, of all *_test.cc files here.
 function(ravelin_unit_test folder)
   cmake_parse_arguments(arg "" "" "SOURCES;USES" ${ARGN})
-  add_executable(unit_${folder} ${CMAKE_SOURCE_DIR}/tests/unit/main.cc ${arg_SOURCES})
+  file(GLOB tests CONFIGURE_DEPENDS *_test.cc)
+  add_executable(unit_${folder} ${CMAKE_SOURCE_DIR}/tests/unit/main.cc ${tests} ${arg_SOURCES})
+  target_include_directories(unit_${folder} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   target_link_libraries(unit_${folder} PRIVATE ravelin_options ${arg_USES})
   add_test(NAME unit_${folder} COMMAND unit_${folder})
 endfunction()

@@ -187,7 +187,9 @@ bool Cidr::contains(const SocketAddress& address) const {
   return ((base_.bytes[whole] ^ address.bytes[whole]) & mask) == 0;
 }
 
-std::string Cidr::text() const { return fmt::format("{}/{}", base_.host(), bits_); }
+std::string Cidr::text() const {
+  return fmt::format("{}/{}", base_.host(), bits_);
+}
 
 Result<Endpoint> Endpoint::parse(std::string_view text) {
   if (text.starts_with("unix:")) {

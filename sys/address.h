@@ -15,8 +15,8 @@
 namespace ravelin::sys {
 
 // The address of one end of a socket in 24 bytes, so that it fits a fixed record in shared memory.
-// An IPv4 address that arrived on a dual-stack socket (::ffff:a.b.c.d) is folded to AF_INET, so that one machine has one
-// spelling everywhere. Of Unix addresses only short abstract names are kept (the kernel's autobound names have five
+// An IPv4 address that arrived on a dual-stack socket (::ffff:a.b.c.d) is folded to AF_INET, so that one machine has
+// one spelling everywhere. Of Unix addresses only short abstract names are kept (the kernel's autobound names have five
 // characters); others are AF_UNIX without a name.
 struct SocketAddress {
   std::uint16_t family = AF_UNSPEC;  // AF_UNSPEC, AF_INET, AF_INET6 or AF_UNIX
@@ -33,8 +33,8 @@ struct SocketAddress {
 
   // Fills `storage` and returns its length. Unix addresses without a name give the bare family.
   socklen_t to(sockaddr_storage& storage) const;
-  [[nodiscard]] std::string text() const;     // "192.0.2.1:443", "[2001:db8::1]:443", "unix:@0001f", "unknown"
-  [[nodiscard]] std::string host() const;     // "192.0.2.1", "2001:db8::1"
+  [[nodiscard]] std::string text() const;  // "192.0.2.1:443", "[2001:db8::1]:443", "unix:@0001f", "unknown"
+  [[nodiscard]] std::string host() const;  // "192.0.2.1", "2001:db8::1"
   [[nodiscard]] bool is_ip() const { return family == AF_INET || family == AF_INET6; }
   [[nodiscard]] std::span<const std::uint8_t> ip() const { return {bytes.data(), family == AF_INET ? 4U : 16U}; }
 
@@ -55,7 +55,8 @@ class Cidr {
   unsigned bits_ = 0;
 };
 
-// Where to listen or connect, as written: HOST:PORT, [V6]:PORT, :PORT (both families), unix:PATH (unix:@NAME is abstract).
+// Where to listen or connect, as written: HOST:PORT, [V6]:PORT, :PORT (both families), unix:PATH (unix:@NAME is
+// abstract).
 struct Endpoint {
   std::string host;  // a name or a literal; empty for :PORT and for unix
   std::uint16_t port = 0;

@@ -17,8 +17,9 @@ namespace ravelin::sys {
 // RLIMIT_NOFILE's soft limit after raising it to the hard one, as far as the kernel lets us.
 [[nodiscard]] std::size_t raise_descriptor_limit();
 
+// False: the kernel refused. Most options are wishes, and a socket without them still works.
 template <class T>
-[[nodiscard]] bool set_option(int fd, int level, int name, const T& value) {
+bool set_option(int fd, int level, int name, const T& value) {
   return ::setsockopt(fd, level, name, &value, sizeof value) == 0;
 }
 

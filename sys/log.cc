@@ -93,7 +93,8 @@ void LogLine::name_of(std::string_view name) {
 
 LogLine& LogLine::field(std::string_view name, std::string_view value) {
   if (log_ == nullptr) return *this;
-  const bool bare = log_->format_ == LogFormat::text && !value.empty() && is_plain(value) && value.find(' ') == value.npos;
+  const bool bare =
+      log_->format_ == LogFormat::text && !value.empty() && is_plain(value) && value.find(' ') == value.npos;
   return raw(name, bare ? value : quoted(value));
 }
 
@@ -107,16 +108,22 @@ LogLine& LogLine::raw(std::string_view name, std::string_view value) {
 Log::Log(LogFormat format, LogLevel least, int fd) : format_(format), sink_(std::make_unique<Sink>()) {
   sink_->logger = std::make_shared<spdlog::async_logger>("ravelin", std::make_shared<DescriptorSink>(fd), sink_->pool,
                                                          spdlog::async_overflow_policy::overrun_oldest);
-  sink_->logger->set_pattern(format == LogFormat::json ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})"
-                                                       : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
-                             spdlog::pattern_time_type::utc);
+  sink_->logger->set_pattern(
+      format == LogFormat::json ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
+      spdlog::pattern_time_type::utc);
   set_level(least);
 }
 
 Log::~Log() = default;
 
-bool Log::enabled(LogLevel level) const { return sink_->logger->should_log(to_spdlog(level)); }
-void Log::set_level(LogLevel least) { sink_->logger->set_level(to_spdlog(least)); }
-std::uint64_t Log::dropped() const { return sink_->pool->overrun_counter(); }
+bool Log::enabled(LogLevel level) const {
+  return sink_->logger->should_log(to_spdlog(level));
+}
+void Log::set_level(LogLevel least) {
+  sink_->logger->set_level(to_spdlog(least));
+}
+std::uint64_t Log::dropped() const {
+  return sink_->pool->overrun_counter();
+}
 
 }  // namespace ravelin::sys

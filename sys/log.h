@@ -3,8 +3,8 @@
 //   log.line(Level::info, "listening").field("address", "0.0.0.0:443").field("listener", "main");
 //   {"ts":"2026-01-02T03:04:05.678Z","level":"info","event":"listening","address":"0.0.0.0:443","listener":"main"}
 //
-// Any thread may write. A thread of the log's own does the output, so that a reader who stopped reading stderr never stops
-// a loop: when 8,192 lines wait, the oldest are given up and counted exactly (`dropped`).
+// Any thread may write. A thread of the log's own does the output, so that a reader who stopped reading stderr never
+// stops a loop: when 8,192 lines wait, the oldest are given up and counted exactly (`dropped`).
 #pragma once
 
 #include <fmt/format.h>
@@ -36,8 +36,7 @@ class LogLine {
   LogLine& field(std::string_view name, const SocketAddress& value) { return field(name, value.text()); }
   LogLine& field(std::string_view name, bool value) { return raw(name, value ? "true" : "false"); }
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  LogLine& field(std::string_view name, T value) {
+  requires(!std::same_as<T, bool>) LogLine& field(std::string_view name, T value) {
     return raw(name, fmt::format_int(value).c_str());
   }
 
@@ -59,7 +58,9 @@ class Log {
   Log& operator=(const Log&) = delete;
   ~Log();  // writes what is waiting
 
-  [[nodiscard]] LogLine line(LogLevel level, std::string_view event) { return {enabled(level) ? this : nullptr, level, event}; }
+  [[nodiscard]] LogLine line(LogLevel level, std::string_view event) {
+    return {enabled(level) ? this : nullptr, level, event};
+  }
   [[nodiscard]] bool enabled(LogLevel level) const;
   void set_level(LogLevel least);
   [[nodiscard]] std::uint64_t dropped() const;

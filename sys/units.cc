@@ -58,7 +58,8 @@ std::string to_parts(std::uint64_t value, std::span<const Unit> units, bool seve
 
 Result<Duration> parse_duration(std::string_view text) {
   const auto value = parse_parts(text, kTimes, true);
-  if (!value) return fail(0, "'{}' is not a duration, expected a number with ms, s, m, h or d, such as 250ms or 1h30m", text);
+  if (!value)
+    return fail(0, "'{}' is not a duration, expected a number with ms, s, m, h or d, such as 250ms or 1h30m", text);
   return Duration(static_cast<Duration::rep>(*value));
 }
 
@@ -68,7 +69,11 @@ Result<ByteCount> parse_byte_count(std::string_view text) {
   return ByteCount{*value};
 }
 
-std::string to_text(Duration duration) { return to_parts(static_cast<std::uint64_t>(duration.count()), kTimes, true); }
-std::string to_text(ByteCount count) { return to_parts(count.bytes, kSizes, false); }
+std::string to_text(Duration duration) {
+  return to_parts(static_cast<std::uint64_t>(duration.count()), kTimes, true);
+}
+std::string to_text(ByteCount count) {
+  return to_parts(count.bytes, kSizes, false);
+}
 
 }  // namespace ravelin::sys

@@ -21,7 +21,9 @@ auto& callback_of(Handle* handle) {
 
 }  // namespace
 
-Loop::Loop() { must(uv_loop_init(&loop_), "uv_loop_init"); }
+Loop::Loop() {
+  must(uv_loop_init(&loop_), "uv_loop_init");
+}
 
 Loop::~Loop() {
   uv_run(&loop_, UV_RUN_DEFAULT);
@@ -41,7 +43,9 @@ void Timer::start(std::chrono::milliseconds delay, std::chrono::milliseconds rep
       static_cast<std::uint64_t>(delay.count()), static_cast<std::uint64_t>(repeat.count()));
 }
 
-void Timer::stop() { uv_timer_stop(&box_->handle); }
+void Timer::stop() {
+  uv_timer_stop(&box_->handle);
+}
 
 Async::Async(Loop& loop, std::function<void()> callback) : box_(new detail::Box<uv_async_t, std::function<void()>>{}) {
   box_->callback = std::move(callback);
@@ -51,7 +55,9 @@ Async::Async(Loop& loop, std::function<void()> callback) : box_(new detail::Box<
        "uv_async_init");
 }
 
-void Async::send() { uv_async_send(&box_->handle); }
+void Async::send() {
+  uv_async_send(&box_->handle);
+}
 
 Signal::Signal(Loop& loop, int number, std::function<void()> callback)
     : box_(new detail::Box<uv_signal_t, std::function<void()>>{}) {
@@ -62,6 +68,21 @@ Signal::Signal(Loop& loop, int number, std::function<void()> callback)
            &box_->handle,
            [](uv_signal_t* handle, int) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); }, number),
        "uv_signal_start");
+}
+
+Idle::Idle(Loop& loop, std::function<void()> callback) : box_(new detail::Box<uv_idle_t, std::function<void()>>{}) {
+  box_->callback = std::move(callback);
+  uv_idle_init(loop.raw(), &box_->handle);
+  box_->handle.data = box_.get();
+}
+
+void Idle::start() {
+  uv_idle_start(&box_->handle,
+                [](uv_idle_t* handle) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); });
+}
+
+void Idle::stop() {
+  uv_idle_stop(&box_->handle);
 }
 
 Poll::Poll(Loop& loop, int fd, Callback callback) : box_(new detail::Box<uv_poll_t, Callback>{}) {
@@ -76,9 +97,12 @@ void Poll::start(int events) {
   });
 }
 
-void Poll::stop() { uv_poll_stop(&box_->handle); }
+void Poll::stop() {
+  uv_poll_stop(&box_->handle);
+}
 
-// A request that is under way on the pool cannot be taken back, so it owns itself until it ends; the owner only mutes it.
+// A request that is under way on the pool cannot be taken back, so it owns itself until it ends; the owner only mutes
+// it.
 struct Resolve::Request {
   uv_getaddrinfo_t raw{};
   std::string host;
@@ -132,7 +156,8 @@ Resolve::Resolve(Loop& loop, std::string host, std::uint16_t port, Callback call
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_ADDRCONFIG;
-  const int status = uv_getaddrinfo(loop.raw(), &request_->raw, &Request::done, request_->host.c_str(), nullptr, &hints);
+  const int status =
+      uv_getaddrinfo(loop.raw(), &request_->raw, &Request::done, request_->host.c_str(), nullptr, &hints);
   if (status != 0) {
     request_->finished = true;
     throw std::runtime_error(fmt::format("uv_getaddrinfo: {}", uv_strerror(status)));

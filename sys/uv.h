@@ -1,5 +1,5 @@
-// Owners for libuv's handles. uv_close(3) is asynchronous: the memory of a handle may be freed only in its close callback.
-// That is hidden here and known nowhere else; everything else just lets its owner go out of scope.
+// Owners for libuv's handles. uv_close(3) is asynchronous: the memory of a handle may be freed only in its close
+// callback. That is hidden here and known nowhere else; everything else just lets its owner go out of scope.
 //
 // All of it belongs to the thread that runs the loop, except Async::send.
 #pragma once
@@ -81,6 +81,17 @@ class Signal {
 
  private:
   detail::Owned<uv_signal_t, std::function<void()>> box_;
+};
+
+// Calls back once a round, and keeps the loop from sleeping, while it is started.
+class Idle {
+ public:
+  Idle(Loop& loop, std::function<void()> callback);
+  void start();
+  void stop();
+
+ private:
+  detail::Owned<uv_idle_t, std::function<void()>> box_;
 };
 
 // Watches one descriptor that it does not own, level-triggered. The descriptor must outlive it.

@@ -24,7 +24,8 @@ TEST_CASE("an IPv4 client of a dual-stack socket has its IPv4 spelling") {
 }
 
 TEST_CASE("what is not strictly an address is refused") {
-  for (const char* text : {"", "1.2.3:4", "01.2.3.4:5", "1.2.3.4", "1.2.3.4:65536", "1.2.3.4:-1", "::1:80", "[::1]80", "1.2.3.4:"}) {
+  for (const char* text :
+       {"", "1.2.3:4", "01.2.3.4:5", "1.2.3.4", "1.2.3.4:65536", "1.2.3.4:-1", "::1:80", "[::1]80", "1.2.3.4:"}) {
     CAPTURE(text);
     CHECK(!SocketAddress::parse(text));
   }
@@ -39,7 +40,8 @@ TEST_CASE("a range holds its addresses and no others") {
   CHECK(!range->contains(*SocketAddress::parse("[::1]:1")));
   CHECK(Cidr::parse("0.0.0.0/0")->contains(*SocketAddress::parse("8.8.8.8:1")));
   CHECK(Cidr::parse("2001:db8::1")->contains(*SocketAddress::parse("[2001:db8::1]:9")));
-  for (const char* text : {"203.0.113.0/33", "x/8", "::/129", "203.0.113.0/", "::ffff:1.2.3.4/95"}) CHECK(!Cidr::parse(text));
+  for (const char* text : {"203.0.113.0/33", "x/8", "::/129", "203.0.113.0/", "::ffff:1.2.3.4/95"})
+    CHECK(!Cidr::parse(text));
 }
 
 TEST_CASE("a listen address may leave out the host or be a Unix path") {

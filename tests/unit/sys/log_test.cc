@@ -45,7 +45,8 @@ TEST_CASE("a line is one JSON object whatever bytes its values hold") {
 }
 
 TEST_CASE("text for people quotes only what needs it") {
-  const auto text = logged(LogFormat::text, [](Log& log) { log.line(LogLevel::info, "up").field("a", "x").field("b", "y z"); });
+  const auto text =
+      logged(LogFormat::text, [](Log& log) { log.line(LogLevel::info, "up").field("a", "x").field("b", "y z"); });
   CHECK(text.find("info up a=x b=\"y z\"\n") != std::string::npos);
 }
 

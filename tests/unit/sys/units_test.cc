@@ -27,7 +27,8 @@ TEST_CASE("sizes are binary and say so") {
 }
 
 TEST_CASE("every printed duration and size reads back as itself") {
-  for (const auto value : {0ms, 1ms, 1000ms, 90'061'001ms, 604'800'000ms}) CHECK(*parse_duration(to_text(value)) == value);
+  for (const auto value : {0ms, 1ms, 1000ms, 90'061'001ms, 604'800'000ms})
+    CHECK(*parse_duration(to_text(value)) == value);
   for (const std::uint64_t bytes : {0ULL, 1ULL, 1024ULL, 1536ULL, 3ULL << 30}) {
     CHECK(parse_byte_count(to_text(ByteCount{bytes}))->bytes == bytes);
   }

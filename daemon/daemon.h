@@ -1,0 +1,80 @@
+// The life of a daemon around its engine, from the signals to the exit code: what would otherwise stand in both
+// programs.
+//
+//   daemon::Daemon daemon(kProgram, settings);
+//   Edge edge(daemon, settings);                     // what is the program's own
+//   return static_cast<int>(daemon.run(edge.plan()));
+//
+// Owns the control loop, the log, the admin server and, while it runs, the engine. All of it belongs to the thread that
+// made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "admin/metrics.h"
+#include "admin/readiness.h"
+#include "admin/server.h"
+#include "config/command_line.h"
+#include "daemon/session_page.h"
+#include "daemon/settings.h"
+#include "relay/engine.h"
+#include "sys/log.h"
+#include "sys/uv.h"
+
+namespace ravelin::daemon {
+
+// What a program brings. All functions are called on the control loop's thread, by run().
+struct Plan {
+  using MakePolicy = std::function<std::unique_ptr<relay::SessionPolicy>(relay::Engine&, unsigned loop)>;
+
+  relay::EngineSettings engine;
+  MakePolicy make_policy;                       // the engine's table is there, its loops are not
+  std::function<void(relay::Engine&)> started;  // the engine runs, until run() returns; may be empty
+  std::function<std::string()> config_text;     // the settings in force, for /config
+  std::function<void()> reload;                 // on SIGHUP
+  DescribeSession describe_session;             // for /sessions; may be empty
+};
+
+class Daemon {
+ public:
+  Daemon(const config::Program& program, const DaemonSettings& settings);
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+  ~Daemon();
+
+  [[nodiscard]] sys::Loop& loop() { return loop_; }
+  [[nodiscard]] sys::Log& log() { return log_; }
+  // To be filled before run().
+  [[nodiscard]] admin::AdminServer& admin() { return admin_; }
+  [[nodiscard]] admin::Metrics& metrics() { return metrics_; }
+  [[nodiscard]] admin::Readiness& readiness() { return readiness_; }
+
+  // Until the last session has ended after a signal. When it returns no loop and no policy is left.
+  [[nodiscard]] sys::Exit run(const Plan& plan);
+
+ private:
+  enum class Stage : std::uint8_t { starting, serving, draining };
+
+  [[nodiscard]] sys::Result<void> start(const Plan& plan);
+  [[nodiscard]] sys::Result<void> open_admin();
+  void add_pages(const Plan& plan);
+  void drain();
+  void end_now();
+  [[nodiscard]] sys::Exit refuse(const sys::Error& error);
+
+  config::Program program_;
+  DaemonSettings settings_;
+  Stage stage_ = Stage::starting;
+  sys::Log log_;
+  sys::Loop loop_;
+  admin::Metrics metrics_;
+  admin::Readiness readiness_;
+  admin::AdminServer admin_;
+  sys::Timer patience_;  // with a drain
+  std::optional<relay::Engine> engine_;
+};
+
+}  // namespace ravelin::daemon

@@ -1,0 +1,23 @@
+// A local address that inner connections come from; the kernel chooses the port.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sys/address.h"
+
+namespace ravelin::gateway {
+
+struct SourceAddress {
+  sys::SocketAddress address;
+
+  // "127.0.0.2", "::1"; not the unspecified address, of which a server would not see the connection come.
+  [[nodiscard]] static std::optional<SourceAddress> parse(std::string_view text);
+  [[nodiscard]] std::string text() const { return address.host(); }
+  bool operator==(const SourceAddress&) const = default;
+};
+
+[[nodiscard]] bool is_loopback(const sys::SocketAddress& address);
+
+}  // namespace ravelin::gateway

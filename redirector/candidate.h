@@ -1,0 +1,45 @@
+// One address that sessions can be sent to, and what all loops together know of it. An origin with a literal address or
+// a Unix path is one candidate; an origin with a name is as many as the name has addresses.
+//
+// Made by its pool on the control loop, shared with every loop that may use it, gone with the last of them. What can
+// change is atomic and stands alone: nobody waits for anybody.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace ravelin::redirector {
+
+struct Candidate {
+  std::uint16_t index = 0;  // in its pool, unique among its living candidates, small
+  std::string address;      // "192.0.2.1:443", "unix:/run/origin.sock": what a candidate is known by
+  std::string origin;       // as configured
+  sockaddr_storage socket_address{};
+  socklen_t length = 0;
+
+  std::atomic<std::uint32_t> sessions{0};       // assigned and not ended
+  std::atomic<std::int64_t> avoid_until_ms{0};  // CLOCK_MONOTONIC; 0: the last attempt was good, or there was none
+  std::atomic<std::uint64_t> attempts{0};
+  std::atomic<std::uint64_t> failures{0};
+};
+
+enum class Balancing : std::uint8_t {
+  round_robin,      // one after the other
+  least_sessions,   // the one with the fewest sessions; ties in turn
+  first_available,  // the first in the order of the config that does not fail
+};
+
+// A pool as the loops see it: never changed, replaced as a whole when something in it changes.
+struct PoolView {
+  Balancing balancing = Balancing::round_robin;
+  unsigned connect_attempts = 3;
+  std::vector<std::shared_ptr<Candidate>> candidates;  // in the order of the config
+  std::shared_ptr<std::atomic<std::uint32_t>> turn;    // of all loops
+};
+
+}  // namespace ravelin::redirector

@@ -1,0 +1,116 @@
+#include "redirector/edge.h"
+
+#include <algorithm>
+#include <random>
+#include <utility>
+
+#include "daemon/reload.h"
+#include "redirector/edge_pages.h"
+#include "relay/clock.h"
+
+namespace ravelin::redirector {
+namespace {
+
+std::uint64_t random_process_number() {
+  std::random_device random;
+  return (std::uint64_t{random()} << 32 | random()) | 1;
+}
+
+EdgeFacts facts_of(const Settings& settings) {
+  EdgeFacts facts{.edge_name = edge_name_of(settings), .header = settings.header, .process = random_process_number()};
+  for (const ListenerSettings& listener : settings.listeners) {
+    facts.listeners.push_back({.name = daemon::named(listener).name,
+                               .pool = pool_of(settings, listener),
+                               .proxy_header = listener.proxy_header});
+  }
+  return facts;
+}
+
+std::vector<Pool> pools_of(const Settings& settings) {
+  std::vector<Pool> pools;
+  for (const PoolSettings& pool : settings.pools) {
+    pools.emplace_back(pool, [random = std::mt19937_64(std::random_device()())]() mutable {
+      return std::uniform_real_distribution<double>(0, 1)(random);
+    });
+  }
+  return pools;
+}
+
+}  // namespace
+
+Edge::Edge(daemon::Daemon& daemon, config::Loaded<Settings> loaded)
+    : daemon_(daemon),
+      schema_(settings_schema()),
+      loaded_(std::move(loaded)),
+      facts_(facts_of(loaded_.settings)),
+      pools_(pools_of(loaded_.settings)),
+      resolver_(daemon.loop(), daemon.log(), pools_, [this](std::size_t pool) { publish(pool); }) {
+  add_edge_pages(daemon.admin(), pools_);
+  add_edge_metrics(daemon.metrics(), pools_);
+  add_edge_conditions(daemon.readiness(), pools_);
+}
+
+daemon::Plan Edge::plan() {
+  daemon::Plan plan;
+  plan.engine = daemon::engine_settings(loaded_.settings);
+  plan.engine.extension_bytes = sizeof(EdgeSession);
+  for (const ListenerSettings& listener : loaded_.settings.listeners) {
+    plan.engine.listeners.push_back(daemon::named(listener));
+  }
+  plan.make_policy = [this](relay::Engine& engine, unsigned loop) { return make_policy(engine, loop); };
+  plan.started = [this](relay::Engine& engine) {
+    engine_ = &engine;
+    add_session_metrics(daemon_.metrics(), engine);
+    resolver_.start();
+  };
+  plan.config_text = [this] { return config_text(); };
+  plan.reload = [this] { reload(); };
+  return plan;
+}
+
+std::unique_ptr<EdgePolicy> Edge::make_policy(relay::Engine& engine, unsigned loop) const {
+  EdgePolicy::Views views;
+  for (const Pool& pool : pools_) views.push_back(pool.view());
+  return std::make_unique<EdgePolicy>(facts_, daemon_.log(), engine.table().counters(loop), std::move(views),
+                                      relay::monotonic_ms);
+}
+
+void Edge::publish(std::size_t pool) {
+  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
+    engine_->post(loop, [pool, view = pools_[pool].view()](relay::SessionPolicy& policy) {
+      static_cast<EdgePolicy&>(policy).replace(pool, view);
+    });
+  }
+}
+
+// Listeners and what is in the loops' hands stay; pools are taken over while they are the same pools by name.
+void Edge::reload() {
+  auto next = daemon::reread(daemon_.log(), loaded_, schema_);
+  if (!next) return;
+  const auto changes = config::diff(loaded_.settings, next->settings, schema_);
+  const bool pools_applied = apply_pools(next->settings);
+  daemon_.log().set_level(next->settings.log.level);
+  waiting_ = daemon::report_reload(daemon_.log(), changes, [&](const config::Change& change) {
+    return change.path == "log.level" || (pools_applied && change.path.starts_with("pools["));
+  });
+  if (pools_applied) loaded_.settings.pools = next->settings.pools;
+  loaded_.settings.log.level = next->settings.log.level;
+  loaded_.sources = std::move(next->sources);
+}
+
+bool Edge::apply_pools(const Settings& next) {
+  if (!std::ranges::equal(loaded_.settings.pools, next.pools, {}, &PoolSettings::name, &PoolSettings::name))
+    return false;
+  for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
+    pools_[pool].apply(next.pools[pool]);
+    publish(pool);
+  }
+  resolver_.start();
+  return true;
+}
+
+std::string Edge::config_text() const {
+  return daemon::with_waiting(waiting_, config::print(loaded_, schema_));
+}
+
+}  // namespace ravelin::redirector

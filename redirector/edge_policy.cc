@@ -1,0 +1,167 @@
+#include "redirector/edge_policy.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+
+#include "redirector/balance.h"
+#include "relay/session_log.h"
+
+namespace ravelin::redirector {
+namespace {
+
+using relay::Opening;
+using relay::Reason;
+using relay::SessionRecord;
+using relay::SessionView;
+
+constexpr auto kRelaxed = std::memory_order_relaxed;
+
+EdgeSession& edge_session(SessionView session) {
+  assert(session.extension.size() >= sizeof(EdgeSession));
+  return *reinterpret_cast<EdgeSession*>(session.extension.data());
+}
+
+// This machine has run out of something; the candidate may be as good as ever.
+bool is_our_own(int error) {
+  switch (error) {
+    case EADDRNOTAVAIL:
+    case EADDRINUSE:
+    case EMFILE:
+    case ENFILE:
+    case ENOBUFS:
+    case ENOMEM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The client asked for something and did not get it, so that somebody may look for the reason.
+bool is_failure(Reason reason) {
+  switch (reason) {
+    case Reason::no_origin:
+    case Reason::connect_refused:
+    case Reason::connect_timeout:
+    case Reason::connect_unreachable:
+    case Reason::no_source_port:
+    case Reason::no_descriptors:
+    case Reason::internal:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+EdgePolicy::EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now)
+    : facts_(facts), log_(log), counters_(counters), pools_(views.size()), now_(now) {
+  for (std::size_t pool = 0; pool < views.size(); ++pool) replace(pool, std::move(views[pool]));
+}
+
+void EdgePolicy::replace(std::size_t pool, std::shared_ptr<const PoolView> view) {
+  KnownPool& known = pools_.at(pool);
+  // A candidate without sessions has none on this loop either; other loops keep what they need themselves.
+  for (auto& candidate : known.candidates) {
+    if (candidate && candidate->sessions.load(kRelaxed) == 0) candidate.reset();
+  }
+  for (const auto& candidate : view->candidates) {
+    if (known.candidates.size() <= candidate->index) known.candidates.resize(candidate->index + 1U);
+    known.candidates[candidate->index] = candidate;
+  }
+  known.view = std::move(view);
+}
+
+Opening EdgePolicy::inspect(SessionView, std::span<const std::byte> bytes, bool ended) {
+  if (!bytes.empty()) return {.verdict = Opening::Verdict::proceed};
+  if (ended) return {.verdict = Opening::Verdict::close, .reason = Reason::silent};
+  return {};
+}
+
+std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
+  SessionRecord& record = session.record;
+  const PoolView& view = *pools_[listener_of(record).pool].view;
+  if (record.attempts >= view.connect_attempts) return std::nullopt;
+  Candidate* candidate = choose(view, record.tried, now_());
+  if (candidate == nullptr) return std::nullopt;
+  record.tried |= tried_bit(*candidate);
+  record.origin = candidate->index;
+  count_in(session, *candidate);
+  candidate->attempts.fetch_add(1, kRelaxed);
+  return relay::Target{.address = candidate->socket_address, .length = candidate->length, .origin = candidate->index};
+}
+
+void EdgePolicy::attempt_failed(SessionView session, int error) {
+  if (Candidate* candidate = counted_in(session)) {
+    candidate->failures.fetch_add(1, kRelaxed);
+    if (!is_our_own(error)) mark_failed(*candidate, now_());
+  }
+  release(session);
+}
+
+std::size_t EdgePolicy::write_header(SessionView session, std::span<std::byte> out) {
+  if (Candidate* candidate = counted_in(session)) mark_good(*candidate);
+  if (!listener_of(session.record).proxy_header) return 0;
+  return redirector::write_header(out, session.record, facts_.header, facts_.edge_name);
+}
+
+void EdgePolicy::relaying(SessionView session) {
+  if (counted_in(session) != nullptr) return;
+  // Taken over from another process, which numbered its candidates in its own way.
+  const std::string address = session.record.origin_peer.text();
+  const KnownPool& known = pools_[listener_of(session.record).pool];
+  const auto same = std::ranges::find_if(
+      known.candidates, [&](const auto& candidate) { return candidate && candidate->address == address; });
+  if (same == known.candidates.end()) return;
+  session.record.origin = (*same)->index;
+  count_in(session, **same);
+}
+
+void EdgePolicy::ended(SessionView session) {
+  const SessionRecord& record = session.record;
+  const std::string origin = origin_text(record);
+  release(session);
+  const bool failed = is_failure(record.reason);
+  if (!failed && relay::is_silent(record)) return counters_.add(kSessionsWithoutPayload);
+  if (failed && !failed_lines_.admit(log_, now_())) return counters_.add(kFailedSessionsHeldBack);
+  auto line = log_.line(failed ? sys::LogLevel::warning : sys::LogLevel::info, "session_closed");
+  line.field("id", record.id.text())
+      .field("edge", facts_.edge_name)
+      .field("listener", listener_of(record).name)
+      .field("client", record.client)
+      .field("origin", origin);
+  relay::add_session_fields(line, record);
+}
+
+const EdgeFacts::Listener& EdgePolicy::listener_of(const SessionRecord& record) const {
+  return facts_.listeners.at(record.listener);
+}
+
+Candidate* EdgePolicy::counted_in(SessionView session) const {
+  if (edge_session(session).counted_by != facts_.process) return nullptr;
+  return pools_[listener_of(session.record).pool].candidates.at(session.record.origin).get();
+}
+
+// What was connected to, as the operator knows it.
+std::string EdgePolicy::origin_text(const SessionRecord& record) const {
+  if (record.attempts == 0) return "none";
+  if (record.origin_peer.is_ip()) return record.origin_peer.text();
+  const auto& candidates = pools_[listener_of(record).pool].candidates;
+  if (record.origin < candidates.size() && candidates[record.origin]) return candidates[record.origin]->address;
+  return "unknown";
+}
+
+void EdgePolicy::count_in(SessionView session, Candidate& candidate) const {
+  candidate.sessions.fetch_add(1, kRelaxed);
+  edge_session(session).counted_by = facts_.process;
+}
+
+void EdgePolicy::release(SessionView session) const {
+  Candidate* candidate = counted_in(session);
+  if (candidate == nullptr) return;
+  candidate->sessions.fetch_sub(1, kRelaxed);
+  edge_session(session).counted_by = 0;
+}
+
+}  // namespace ravelin::redirector

@@ -1,0 +1,198 @@
+#include "relay/acceptor.h"
+
+#include <netdb.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "relay/clock.h"
+#include "relay/socket.h"
+
+namespace ravelin::relay {
+namespace {
+
+constexpr std::uint32_t kBatch = 64;                   // connections a turn
+constexpr std::chrono::milliseconds kRetryAfter{100};  // when the system, not our limit, is what is short
+
+bool is_shortage(int error) {
+  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
+}
+
+// The addresses that a listener's host names; a listener's name is resolved once, at start.
+sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoint) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* list = nullptr;
+  const int status = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list);
+  if (status != 0) return sys::fail(0, "cannot listen on {}: {}", endpoint.text(), ::gai_strerror(status));
+  std::vector<sys::SocketAddress> addresses;
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    addresses.push_back(sys::SocketAddress::from(entry->ai_addr, entry->ai_addrlen));
+    addresses.back().port = endpoint.port;
+  }
+  ::freeaddrinfo(list);
+  return addresses;
+}
+
+}  // namespace
+
+Acceptor::Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
+                   const std::vector<std::unique_ptr<RelayLoop>>& loops)
+    : control_(control), log_(log), settings_(settings), counters_(counters), loops_(loops), retry_(control, [this] {
+        resume();
+      }) {}
+
+Acceptor::~Acceptor() {
+  stop();
+}
+
+sys::Result<void> Acceptor::open() {
+  for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
+    if (auto opened = open(static_cast<std::uint16_t>(i)); !opened) return opened;
+  }
+  return {};
+}
+
+sys::Result<void> Acceptor::open(std::uint16_t index) {
+  const ListenerOptions& options = settings_.listeners[index];
+  const sys::Endpoint& endpoint = options.address;
+  if (endpoint.is_unix()) {
+    auto fd = listen_on_unix(endpoint.path, options.backlog);
+    if (!fd) return tl::unexpected(fd.error());
+    const auto address = sys::SocketAddress::local_of(fd->get());
+    listeners_.push_back({index, std::move(*fd), address.value_or(sys::SocketAddress{}), endpoint.path, nullptr});
+    return {};
+  }
+  if (const auto literal = endpoint.literal()) return add(index, *literal);
+  if (!endpoint.host.empty()) {
+    const auto addresses = resolve(endpoint);
+    if (!addresses) return tl::unexpected(addresses.error());
+    for (const auto& address : *addresses) {
+      if (auto added = add(index, address); !added) return added;
+    }
+    return {};
+  }
+  // ":PORT" is both families, of which a machine may lack one.
+  if (auto added = add(index, sys::SocketAddress::ipv4({}, endpoint.port)); !added) return added;
+  auto added = add(index, sys::SocketAddress::ipv6({}, endpoint.port));
+  if (!added && (added.error().code == EAFNOSUPPORT || added.error().code == EADDRNOTAVAIL)) {
+    log_.line(sys::LogLevel::warning, "ipv6_unavailable")
+        .field("listener", options.name)
+        .field("error", added.error().text());
+    return {};
+  }
+  return added;
+}
+
+sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
+  auto fd = listen_on(address, settings_.listeners[index].backlog);
+  if (!fd) return tl::unexpected(fd.error());
+  const auto bound = sys::SocketAddress::local_of(fd->get());
+  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
+  return {};
+}
+
+void Acceptor::start() {
+  for (Listener& listener : listeners_) {
+    listener.poll = std::make_unique<sys::Poll>(control_, listener.fd.get(),
+                                                [this, &listener](int, int) { accept_from(listener); });
+    listener.poll->start(UV_READABLE);
+    log_.line(sys::LogLevel::info, "listening")
+        .field("listener", settings_.listeners[listener.index].name)
+        .field("address", listener.unix_path.empty() ? listener.address.text() : "unix:" + listener.unix_path);
+  }
+}
+
+void Acceptor::stop() {
+  retry_.stop();
+  full_.store(false, std::memory_order_relaxed);
+  for (Listener& listener : listeners_) {
+    listener.poll.reset();
+    if (!listener.unix_path.empty() && !listener.unix_path.starts_with('@')) ::unlink(listener.unix_path.c_str());
+  }
+  listeners_.clear();
+}
+
+void Acceptor::accept_from(const Listener& listener) {
+  std::vector<std::vector<Accepted>> batches(loops_.size());
+  int shortage = 0;
+  for (std::uint32_t i = 0; i < kBatch && !is_full(i); ++i) {
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    auto* address = reinterpret_cast<sockaddr*>(&peer);
+    sys::UniqueFd fd(::accept4(listener.fd.get(), address, &length, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    if (!fd && is_shortage(errno)) shortage = errno;
+    // Errors of the connection itself (accept(2) names a dozen) are the connection's business.
+    if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
+    if (!fd) continue;
+    const auto local = sys::SocketAddress::local_of(fd.get());
+    assign({.fd = std::move(fd),
+            .listener = listener.index,
+            .peer = sys::SocketAddress::from(address, length),
+            .local = local.value_or(listener.address)},
+           batches);
+  }
+  for (std::size_t i = 0; i < loops_.size(); ++i) {
+    if (!batches[i].empty()) loops_[i]->hand_over(std::move(batches[i]));
+  }
+  if (shortage != 0 || is_full(0)) pause(shortage);
+}
+
+// The counts are the acceptor's own to raise, so they are right before the loop has seen its connection.
+void Acceptor::assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const {
+  std::size_t best = 0;
+  const auto load = [&](std::size_t i) { return loops_[i]->load() + batches[i].size(); };
+  for (std::size_t i = 1; i < loops_.size(); ++i) {
+    if (load(i) < load(best)) best = i;
+  }
+  batches[best].push_back(std::move(client));
+}
+
+bool Acceptor::is_full(std::uint32_t on_the_way) const {
+  std::uint32_t sessions = on_the_way;
+  for (const auto& loop : loops_) sessions += loop->load();
+  return sessions >= settings_.max_sessions;
+}
+
+void Acceptor::pause(int error) {
+  if (paused_) return;
+  paused_ = true;
+  counters_.add(kAcceptPauses);
+  for (const Listener& listener : listeners_) listener.poll->stop();
+  log_pause(error);
+  if (error != 0) {
+    retry_.start(kRetryAfter);
+    return;
+  }
+  full_.store(true, std::memory_order_relaxed);
+  if (!is_full(0)) resume();  // the last one may have ended before anybody was told to say so
+}
+
+// At the limit every session that ends lets one in: once a minute is enough to say so, and the counter has them all.
+void Acceptor::log_pause(int error) {
+  const std::int64_t now = monotonic_ms();
+  if (last_logged_ms_ != 0 && now - last_logged_ms_ < 60'000) return;
+  last_logged_ms_ = now;
+  auto line = log_.line(sys::LogLevel::warning, "accept_paused");
+  line.field("pauses_total", counters_.value(kAcceptPauses)).field("max_sessions", settings_.max_sessions);
+  line.field("reason", error != 0 ? sys::Error{error, "accept"}.text() : std::string("session limit reached"));
+}
+
+void Acceptor::session_ended() {
+  if (full_.load(std::memory_order_relaxed) && !is_full(0)) resume();
+}
+
+void Acceptor::resume() {
+  paused_ = false;
+  full_.store(false, std::memory_order_relaxed);
+  for (const Listener& listener : listeners_) listener.poll->start(UV_READABLE);
+}
+
+std::vector<sys::SocketAddress> Acceptor::addresses() const {
+  std::vector<sys::SocketAddress> addresses;
+  for (const Listener& listener : listeners_) addresses.push_back(listener.address);
+  return addresses;
+}
+
+}  // namespace ravelin::relay

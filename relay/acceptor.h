@@ -1,0 +1,72 @@
+// Listens on every address and gives each connection to the loop with the fewest sessions.
+//
+// One acceptor for all loops, on the control loop: with a listener for each thread (SO_REUSEPORT), connections that
+// wait in the queue of a listener that goes away are reset, and sessions that live for weeks stay where chance put
+// them.
+//
+// Where it cannot accept (the session limit, no descriptors), connections wait in the kernel's backlog until it can.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "relay/relay_loop.h"
+#include "relay/settings.h"
+#include "sys/log.h"
+#include "sys/uv.h"
+
+namespace ravelin::relay {
+
+class Acceptor {
+ public:
+  Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
+           const std::vector<std::unique_ptr<RelayLoop>>& loops);
+  Acceptor(const Acceptor&) = delete;
+  Acceptor& operator=(const Acceptor&) = delete;
+  ~Acceptor();
+
+  // Opens every listener of the settings, or none and says which address failed and why.
+  [[nodiscard]] sys::Result<void> open();
+  void start();
+  void stop();  // for good; what waits in the backlog is refused when the listeners are closed
+
+  // A session has ended somewhere: accepting may go on. Control loop.
+  void session_ended();
+  // True while a session's end would let accepting go on. Any thread.
+  [[nodiscard]] bool is_waiting_for_an_end() const { return full_.load(std::memory_order_relaxed); }
+
+  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
+
+ private:
+  struct Listener {
+    std::uint16_t index;  // in the settings
+    sys::UniqueFd fd;
+    sys::SocketAddress address;
+    std::string unix_path;
+    std::unique_ptr<sys::Poll> poll;
+  };
+
+  [[nodiscard]] sys::Result<void> open(std::uint16_t index);
+  [[nodiscard]] sys::Result<void> add(std::uint16_t index, const sys::SocketAddress& address);
+  void accept_from(const Listener& listener);
+  [[nodiscard]] bool is_full(std::uint32_t on_the_way) const;
+  void assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const;
+  void pause(int error);
+  void log_pause(int error);
+  void resume();
+
+  sys::Loop& control_;
+  sys::Log& log_;
+  const EngineSettings& settings_;
+  CounterBlock& counters_;
+  const std::vector<std::unique_ptr<RelayLoop>>& loops_;
+  std::vector<Listener> listeners_;
+  sys::Timer retry_;
+  std::atomic<bool> full_{false};
+  bool paused_ = false;
+  std::int64_t last_logged_ms_ = 0;
+};
+
+}  // namespace ravelin::relay

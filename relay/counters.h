@@ -1,0 +1,44 @@
+// Counters in the shared table: they go on counting when the process is replaced. One block a loop, written by that
+// loop alone; readers add the blocks up.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+
+namespace ravelin::relay {
+
+// What the engine counts. A policy's own counters follow from kPolicyCounters on.
+enum Counter : unsigned {
+  kAccepted,
+  kAcceptPauses,   // times that accepting stopped at the session limit or for want of descriptors
+  kSessionsEnded,  // one for each accepted, in the end
+  kBytesUp,
+  kBytesDown,
+  kConnectAttempts,
+  kConnectFailures,
+  kPipesShort,  // turns that copied because no pipe was to be had
+  kWakeupsWithoutProgress,
+  kResumedSessions,  // taken over from another process
+  kReasons,          // one for each Reason follows
+  kPolicyCounters = kReasons + 32,
+  kMaxCounters = 128
+};
+
+class CounterBlock {
+ public:
+  void add(unsigned counter, std::uint64_t amount = 1) {
+    const std::atomic_ref<std::uint64_t> value(values_[counter]);
+    value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::uint64_t value(unsigned counter) const {
+    // A read through atomic_ref needs a non-const object in C++20.
+    return std::atomic_ref<std::uint64_t>(const_cast<std::uint64_t&>(values_[counter])).load(std::memory_order_relaxed);
+  }
+
+ private:
+  alignas(64) std::array<std::uint64_t, kMaxCounters> values_{};
+};
+static_assert(sizeof(CounterBlock) == 1024);
+
+}  // namespace ravelin::relay

@@ -1,0 +1,149 @@
+#include "relay/engine.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "relay/acceptor.h"
+#include "relay/relay_loop.h"
+#include "sys/descriptor.h"
+
+namespace ravelin::relay {
+namespace {
+
+// Descriptors that are not a session's: standard streams, loops, listeners, admin connections, the resolver, a margin.
+constexpr std::size_t kReservedDescriptors = 192;
+
+unsigned processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
+}
+
+// A session needs two descriptors, a pipe of the pool two more.
+std::uint32_t sessions_within(std::size_t descriptors, std::uint32_t pipes) {
+  const std::size_t kept = kReservedDescriptors + 2 * std::size_t{pipes};
+  return descriptors < kept + 2 ? 1
+                                : static_cast<std::uint32_t>(std::min<std::size_t>((descriptors - kept) / 2, 1U << 24));
+}
+
+}  // namespace
+
+Engine::Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy)
+    : control_(control), log_(log), settings_(std::move(settings)), make_policy_(std::move(make_policy)) {
+  if (settings_.loops == 0) settings_.loops = processors();
+  settings_.max_pipes = std::max(settings_.max_pipes, settings_.loops * 2);  // one each way, at the least
+  const std::uint32_t possible = sessions_within(sys::raise_descriptor_limit(), settings_.max_pipes);
+  if (settings_.max_sessions > possible) {
+    log_.line(sys::LogLevel::warning, "max_sessions_lowered")
+        .field("configured", settings_.max_sessions)
+        .field("possible", possible)
+        .field("hint", "raise the descriptor limit (LimitNOFILE=, ulimit -Hn)");
+  }
+  settings_.max_sessions = settings_.max_sessions == 0 ? possible : std::min(settings_.max_sessions, possible);
+}
+
+Engine::~Engine() {
+  close();
+}
+
+// The loops first: while their threads run they look at the acceptor and post to this loop.
+void Engine::close() {
+  loops_.clear();
+  acceptor_.reset();
+  ended_.reset();
+  mail_.reset();
+}
+
+sys::Result<void> Engine::start() {
+  // A slot more for each loop: the counts of sessions and of slots change at different moments of a session's end.
+  auto table = SessionTable::create({.loops = settings_.loops,
+                                     .sessions = settings_.max_sessions + settings_.loops * 64,
+                                     .pipes = settings_.max_pipes,
+                                     .extension_bytes = static_cast<std::uint32_t>(settings_.extension_bytes)});
+  if (!table) return tl::unexpected(table.error());
+  table_ = std::move(*table);
+  return start_loops(false);
+}
+
+sys::Result<void> Engine::resume(SessionTable table) {
+  if (table.shape().extension_bytes != settings_.extension_bytes) {
+    return sys::fail(0, "the session table belongs to another program");
+  }
+  table_ = std::move(table);
+  settings_.loops = table_.shape().loops;
+  return start_loops(true);
+}
+
+sys::Result<void> Engine::start_loops(bool resumed) {
+  mail_ = std::make_unique<sys::Mailbox>(control_);
+  ended_ = std::make_unique<sys::Async>(control_, [this] {
+    acceptor_->session_ended();
+    if (drained_ && sessions() == 0) std::exchange(drained_, nullptr)();
+  });
+  const auto on_ended = [this] {
+    if (draining_.load(std::memory_order_relaxed) || acceptor_->is_waiting_for_an_end()) ended_->send();
+  };
+  for (unsigned i = 0; i < settings_.loops; ++i) {
+    loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended));
+  }
+  acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), loops_);
+  if (auto opened = acceptor_->open(); !opened) {
+    close();
+    return opened;
+  }
+  for (const auto& loop : loops_) loop->start(resumed);
+  acceptor_->start();
+  return {};
+}
+
+void Engine::drain(std::function<void()> done) {
+  acceptor_->stop();
+  drained_ = std::move(done);
+  draining_.store(true, std::memory_order_relaxed);
+  ended_->send();
+}
+
+void Engine::abort_all() {
+  for (const auto& loop : loops_) {
+    loop->post([](Sessions& sessions, SessionPolicy&) { sessions.end_all(Reason::shutdown); });
+  }
+}
+
+std::vector<sys::SocketAddress> Engine::addresses() const {
+  return acceptor_ ? acceptor_->addresses() : std::vector<sys::SocketAddress>{};
+}
+
+std::uint32_t Engine::sessions() const {
+  std::uint32_t total = 0;
+  for (const auto& loop : loops_) total += loop->load();
+  return total;
+}
+
+std::uint64_t Engine::count(unsigned counter) const {
+  std::uint64_t total = 0;
+  for (unsigned area = 0; area <= settings_.loops; ++area) total += table_.counters(area).value(counter);
+  return total;
+}
+
+void Engine::post(unsigned loop, std::function<void(SessionPolicy&)> task) {
+  loops_[loop]->post([task = std::move(task)](Sessions&, SessionPolicy& policy) { task(policy); });
+}
+
+void Engine::for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done) {
+  visit_from(0, std::make_shared<std::function<void(const SessionView&)>>(std::move(visit)), std::move(done));
+}
+
+void Engine::visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
+                        std::function<void()> done) {
+  if (loop == loops_.size()) return mail_->post(std::move(done));
+  loops_[loop]->post(
+      [this, loop, visit = std::move(visit), done = std::move(done)](Sessions& sessions, SessionPolicy&) {
+        sessions.for_each(*visit);
+        visit_from(loop + 1, visit, done);
+      });
+}
+
+}  // namespace ravelin::relay

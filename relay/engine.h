@@ -1,0 +1,85 @@
+// The engine that both daemons share: one acceptor on the caller's (control) loop, and relay loops with a thread each.
+// It owns the session table, the listening sockets and the loops.
+//
+//   Engine engine(control_loop, log, settings, [&](unsigned loop) { return std::make_unique<MyPolicy>(...); });
+//   if (auto started = engine.start(); !started) return exit_for(started.error());
+//   control_loop.run();
+//
+// All methods belong to the control loop's thread unless they say otherwise.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "relay/counters.h"
+#include "relay/policy.h"
+#include "relay/session_table.h"
+#include "relay/settings.h"
+#include "sys/log.h"
+#include "sys/mailbox.h"
+#include "sys/uv.h"
+
+namespace ravelin::relay {
+
+class Acceptor;
+class RelayLoop;
+
+class Engine {
+ public:
+  using PolicyFactory = std::function<std::unique_ptr<SessionPolicy>(unsigned loop)>;
+
+  Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy);
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine();
+
+  // Opens the listeners and starts the loops. Fails with the errno of what could not be had; nothing is left behind
+  // then.
+  [[nodiscard]] sys::Result<void> start();
+
+  // Starts the loops over a table that another process left, with descriptors that are valid here, and goes on with
+  // every session in it. Sessions that had not reached `relaying` start again from their client; listeners are opened
+  // if settings name any.
+  [[nodiscard]] sys::Result<void> resume(SessionTable table);
+
+  // Stops accepting and calls `done` once no session is left.
+  void drain(std::function<void()> done);
+  // Ends every session at once; `drain`'s callback follows.
+  void abort_all();
+
+  // The addresses that are listened on, as bound: port 0 has become a port.
+  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
+  [[nodiscard]] std::uint32_t sessions() const;  // any thread
+  [[nodiscard]] std::uint32_t max_sessions() const { return settings_.max_sessions; }
+  [[nodiscard]] unsigned loops() const { return settings_.loops; }
+  [[nodiscard]] const SessionTable& table() const { return table_; }
+  // The sum over all loops.
+  [[nodiscard]] std::uint64_t count(unsigned counter) const;  // any thread
+
+  // Runs `task` on a loop's thread with that loop's policy. Any thread.
+  void post(unsigned loop, std::function<void(SessionPolicy&)> task);
+  // Runs `visit` on every loop's thread, one loop at a time, for each of its sessions, then `done` on the control loop.
+  void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
+
+ private:
+  [[nodiscard]] sys::Result<void> start_loops(bool resumed);
+  void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
+                  std::function<void()> done);
+  void close();
+
+  sys::Loop& control_;
+  sys::Log& log_;
+  EngineSettings settings_;
+  PolicyFactory make_policy_;
+  SessionTable table_;
+  std::vector<std::unique_ptr<RelayLoop>> loops_;
+  std::unique_ptr<Acceptor> acceptor_;
+  std::function<void()> drained_;
+  std::atomic<bool> draining_{false};
+  std::unique_ptr<sys::Async> ended_;   // a session's end that somebody waits for
+  std::unique_ptr<sys::Mailbox> mail_;  // answers from the loops
+};
+
+}  // namespace ravelin::relay

@@ -1,0 +1,181 @@
+#include "relay/pump.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+namespace ravelin::relay {
+namespace {
+
+using State = PumpResult::State;
+
+// SPLICE_F_MORE is never set: it holds small writes back like a cork, for 200 ms.
+constexpr unsigned kSpliceFlags = SPLICE_F_NONBLOCK | SPLICE_F_MOVE;
+
+bool would_block(int error) {
+  return error == EAGAIN || error == EWOULDBLOCK;
+}
+
+// What a failed read or write on a socket means for the flow. False: try again.
+bool classify(int error, State failed, PumpResult& result) {
+  if (error == EINTR) return false;
+  if (would_block(error)) {
+    result.state = State::waiting;
+  } else {
+    result.state = failed;
+    result.error = error;
+  }
+  return true;
+}
+
+}  // namespace
+
+PumpResult Pump::run(Flow flow, bool copy) {
+  PumpResult result;
+  const std::uint64_t start = flow.record.moved;
+  flow.record.blocked = 0;
+  for (;;) {
+    if (flow.record.pending > 0 && !empty_pipe(flow, result)) return result;
+    if (flow.record.eof != 0) {
+      release_pipe(flow.record);
+      if (flow.record.fin_sent == 0) {
+        flow.record.fin_sent = 1;
+        ::shutdown(flow.to, SHUT_WR);
+        result.progress = true;
+      }
+      result.state = State::finished;
+      return result;
+    }
+    const std::uint64_t moved = flow.record.moved - start;
+    if (moved >= kTurn) {
+      release_pipe(flow.record);
+      result.state = State::more;
+      return result;
+    }
+    if (copy || !fill_pipe(flow, kTurn - moved, result)) {
+      if (!copy && !result.short_of_pipes) return result;
+      if (!copy_some(flow, result)) return result;
+    }
+  }
+}
+
+// True: the pipe is empty now. False: the turn is over as `result` says.
+bool Pump::empty_pipe(Flow& flow, PumpResult& result) {
+  FlowRecord& record = flow.record;
+  while (record.pending > 0) {
+    const ssize_t moved =
+        ::splice(pool_.pipe(record.pipe).out, nullptr, flow.to, nullptr, record.pending, kSpliceFlags);
+    if (moved > 0) {
+      record.pending -= static_cast<std::uint32_t>(moved);
+      record.moved += static_cast<std::uint64_t>(moved);
+      result.progress = true;
+    } else if (classify(moved == 0 ? EPIPE : errno, State::destination_failed, result)) {
+      record.blocked = 1;
+      return false;
+    }
+  }
+  return true;
+}
+
+// True: bytes or the end of the stream were taken. False: the turn is over, or there is no pipe (short_of_pipes).
+// The pipe is empty when this is called, so EAGAIN can only mean that the socket is: splice(2) does not tell.
+bool Pump::fill_pipe(Flow& flow, std::size_t most, PumpResult& result) {
+  FlowRecord& record = flow.record;
+  result.short_of_pipes = false;
+  if (record.pipe == FlowRecord::kNoPipe) {
+    const auto pipe = pool_.take();
+    if (!pipe) {
+      result.short_of_pipes = true;
+      return false;
+    }
+    record.pipe = *pipe;
+  }
+  for (;;) {
+    const ssize_t taken = ::splice(flow.from, nullptr, pool_.pipe(record.pipe).in, nullptr, most, kSpliceFlags);
+    if (taken > 0) {
+      record.pending = static_cast<std::uint32_t>(taken);
+      return true;
+    }
+    if (taken == 0 && flow.source_error == 0) {
+      record.eof = 1;
+      return true;
+    }
+    if (classify(taken == 0 ? flow.source_error : errno, State::source_failed, result)) {
+      release_pipe(record);
+      return false;
+    }
+  }
+}
+
+// True: bytes or the end of the stream were moved. False: the turn is over as `result` says.
+bool Pump::copy_some(Flow& flow, PumpResult& result) {
+  FlowRecord& record = flow.record;
+  const ssize_t seen = ::recv(flow.from, buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
+  if (seen == 0 && flow.source_error == 0) {
+    record.eof = 1;
+    return true;
+  }
+  if (seen <= 0) return !classify(seen == 0 ? flow.source_error : errno, State::source_failed, result);
+  record.copying = 1;
+  const ssize_t sent = ::send(flow.to, buffer_.data(), static_cast<std::size_t>(seen), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent < 0) {
+    record.copying = 0;
+    record.blocked = 1;
+    return !classify(errno, State::destination_failed, result);
+  }
+  consume(flow.from, static_cast<std::size_t>(sent));
+  record.moved += static_cast<std::uint64_t>(sent);
+  record.copying = 0;
+  result.progress = true;
+  return true;
+}
+
+sys::Result<void> Pump::open(Flow flow, std::span<const std::byte> header, std::size_t skip) {
+  const ssize_t seen = ::recv(flow.from, buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
+  const std::size_t payload = seen > static_cast<ssize_t>(skip) ? static_cast<std::size_t>(seen) - skip : 0;
+  std::array<iovec, 2> parts{
+      {{const_cast<std::byte*>(header.data()), header.size()}, {buffer_.data() + skip, payload}}};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  if (header.size() + payload == 0) {
+    consume(flow.from, skip);
+    return {};
+  }
+  flow.record.copying = 1;
+  const ssize_t sent = ::sendmsg(flow.to, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  // The send buffer of a fresh connection holds many times the largest header. If it does not, the stream would begin
+  // with half a header, and that is as good as no connection.
+  if (sent < 0 || static_cast<std::size_t>(sent) < header.size()) {
+    flow.record.copying = 0;
+    return sys::fail(sent < 0 ? errno : ENOBUFS, "cannot send the first bytes");
+  }
+  const std::size_t given = static_cast<std::size_t>(sent) - header.size();
+  consume(flow.from, skip + given);
+  flow.record.moved += given;
+  flow.record.copying = 0;
+  return {};
+}
+
+// MSG_TRUNC makes TCP drop bytes without copying them; other sockets copy them over what has been sent already.
+void Pump::consume(int from, std::size_t count) {
+  while (count > 0) {
+    const ssize_t taken = ::recv(from, buffer_.data(), std::min(count, buffer_.size()), MSG_TRUNC | MSG_DONTWAIT);
+    if (taken < 0 && errno == EINTR) continue;
+    if (taken <= 0) return;  // a reset threw them away
+    count -= static_cast<std::size_t>(taken);
+  }
+}
+
+void Pump::release_pipe(FlowRecord& record) {
+  if (record.pipe == FlowRecord::kNoPipe) return;
+  const std::int32_t pipe = record.pipe;
+  record.pipe = FlowRecord::kNoPipe;
+  pool_.give_back(pipe);
+}
+
+}  // namespace ravelin::relay

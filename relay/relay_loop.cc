@@ -1,0 +1,55 @@
+#include "relay/relay_loop.h"
+
+#include <pthread.h>
+
+#include <utility>
+
+namespace ravelin::relay {
+
+RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
+                     std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended)
+    : on_ended_(std::move(on_ended)), policy_(std::move(policy)) {
+  sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, [this] {
+    load_.fetch_sub(1, std::memory_order_relaxed);
+    on_ended_();
+  });
+  mail_ = std::make_unique<sys::Mailbox>(loop_);
+}
+
+RelayLoop::~RelayLoop() {
+  if (thread_.joinable()) {
+    post([this](Sessions& sessions, SessionPolicy&) {
+      sessions.end_all(Reason::shutdown);
+      loop_.stop();
+    });
+    thread_.join();
+  }
+  mail_.reset();
+  sessions_.reset();
+}
+
+void RelayLoop::start(bool resumed) {
+  if (resumed) {
+    load_.store(sessions_->adopt(), std::memory_order_relaxed);
+    sessions_->resume_adopted();
+  }
+  thread_ = std::thread([this] {
+    ::pthread_setname_np(::pthread_self(), "relay");
+    loop_.run();
+  });
+}
+
+void RelayLoop::hand_over(std::vector<Accepted> clients) {
+  load_.fetch_add(static_cast<std::uint32_t>(clients.size()), std::memory_order_relaxed);
+  // std::function copies what it holds, descriptors cannot be copied.
+  auto shared = std::make_shared<std::vector<Accepted>>(std::move(clients));
+  mail_->post([this, shared] {
+    for (Accepted& client : *shared) sessions_->begin(std::move(client));
+  });
+}
+
+void RelayLoop::post(std::function<void(Sessions&, SessionPolicy&)> task) {
+  mail_->post([this, task = std::move(task)] { task(*sessions_, *policy_); });
+}
+
+}  // namespace ravelin::relay

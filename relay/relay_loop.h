@@ -1,0 +1,46 @@
+// One relay loop: a thread, its uv loop, its policy and its sessions. Others reach it through its mailbox only.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "relay/policy.h"
+#include "relay/session_table.h"
+#include "relay/sessions.h"
+#include "relay/settings.h"
+#include "sys/mailbox.h"
+
+namespace ravelin::relay {
+
+class RelayLoop {
+ public:
+  // `on_ended` is called on this loop's thread after each session's end.
+  RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
+            std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended);
+  RelayLoop(const RelayLoop&) = delete;
+  RelayLoop& operator=(const RelayLoop&) = delete;
+  ~RelayLoop();  // ends the sessions that are left, then the thread
+
+  // Starts the thread; `resumed`: with the sessions that stand in the table, counted in load() already on return.
+  void start(bool resumed);
+
+  // Any thread. Accepted clients count from the moment they are handed over.
+  void hand_over(std::vector<Accepted> clients);
+  void post(std::function<void(Sessions&, SessionPolicy&)> task);
+  [[nodiscard]] std::uint32_t load() const { return load_.load(std::memory_order_relaxed); }
+
+ private:
+  std::atomic<std::uint32_t> load_{0};  // sessions, on the way included
+  std::function<void()> on_ended_;
+  std::unique_ptr<SessionPolicy> policy_;
+  sys::Loop loop_;
+  std::unique_ptr<Sessions> sessions_;
+  std::unique_ptr<sys::Mailbox> mail_;
+  std::thread thread_;
+};
+
+}  // namespace ravelin::relay

@@ -1,0 +1,21 @@
+#include "relay/session_log.h"
+
+namespace ravelin::relay {
+
+void add_session_fields(sys::LogLine& line, const SessionRecord& record) {
+  line.field("attempts", record.attempts)
+      .field("bytes_up", record.up.moved)
+      .field("bytes_down", record.down.moved)
+      .field("duration_ms", record.last_activity_ms - record.accepted_mono_ms)
+      .field("end_side", name(record.end_side))
+      .field("end_kind", name(record.end_kind))
+      .field("reason", name(record.reason))
+      .field("rtt_client_us", record.rtt_client_us)
+      .field("rtt_origin_us", record.rtt_origin_us);
+}
+
+bool is_silent(const SessionRecord& record) {
+  return record.up.moved == 0 && record.down.moved == 0;
+}
+
+}  // namespace ravelin::relay

@@ -1,0 +1,129 @@
+// One session as it stands in the shared table: everything that has to be known about it when the process that worked
+// on it is gone. Plain data of fixed size; a contract between versions of the program (see SessionTable's layout
+// version).
+//
+// Written only by the loop that owns the session. A store that another process may have to rely on comes before the act
+// it announces: a pipe's index before the first byte enters the pipe, `phase = relaying` before the first byte is sent.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "sys/address.h"
+
+namespace ravelin::relay {
+
+enum class Phase : std::uint8_t {
+  free,        // the slot holds no session
+  waiting,     // for the client's first bytes; nothing of them is consumed
+  connecting,  // to an origin; nothing has been sent to it, nothing consumed from the client
+  relaying,    // bytes move
+  closing,     // the end is decided and signalled; only descriptors are left to close
+};
+
+enum class Side : std::uint8_t { client, origin };
+[[nodiscard]] constexpr Side other(Side side) {
+  return side == Side::client ? Side::origin : Side::client;
+}
+
+// Who ended a session, and by what.
+enum class EndSide : std::uint8_t { none, client, origin, self };
+enum class EndKind : std::uint8_t { none, fin, reset, timeout };
+
+// Why a session ended. The names, as logged and counted, stand in one table in session_record.cc.
+enum class Reason : std::uint8_t {
+  none,
+  finished,             // both sides ended their streams
+  peer_reset,           // a side reset its connection
+  peer_unreachable,     // keep-alive or unacknowledged data ran into its limit on one side
+  silent,               // the client left without a byte of payload
+  no_first_byte,        // first_byte timeout
+  idle,                 // idle timeout
+  half_closed,          // half_closed timeout
+  no_origin,            // no origin has an address to try
+  connect_refused,      // the last origin tried refused
+  connect_timeout,      // the last origin tried did not answer
+  connect_unreachable,  // the last origin tried cannot be reached from here
+  no_source_port,       // no free source port toward the origin
+  no_descriptors,       // the process has none left
+  header_invalid,       // gateway: a PROXY header that breaks the specification
+  header_missing,       // gateway: a header is required here
+  header_refused,       // gateway: a header from somebody who may not send one
+  drained,              // closed by a drain that ran out of patience
+  shutdown,             // the program was told to stop at once
+  internal,             // a system call failed in a way that no rule foresees
+  kCount
+};
+[[nodiscard]] std::string_view name(Reason reason);
+[[nodiscard]] std::string_view name(EndSide side);
+[[nodiscard]] std::string_view name(EndKind kind);
+
+// One direction of a session. `up` goes from client to origin, `down` the other way.
+struct FlowRecord {
+  static constexpr std::int32_t kNoPipe = -1;
+
+  std::uint64_t moved = 0;      // payload bytes given to the destination
+  std::int32_t pipe = kNoPipe;  // index in the table's pipes while bytes are in it
+  std::uint32_t pending = 0;    // bytes in the pipe; a hint, FIONREAD is the truth
+  std::uint8_t eof = 0;         // the source has ended its stream
+  std::uint8_t fin_sent = 0;    // and the destination has been told
+  std::uint8_t copying = 0;     // looked-at bytes are being sent and not consumed yet
+  std::uint8_t blocked = 0;     // waits for the destination to take more
+  std::uint8_t unused[4] = {};
+};
+
+struct SessionId {
+  std::array<std::uint8_t, 16> bytes{};    // 48 bits of milliseconds since the epoch, then 80 random bits
+  [[nodiscard]] std::string text() const;  // 32 hex digits
+};
+
+struct SessionRecord {
+  std::uint32_t generation = 0;  // of the slot; late events of an earlier session carry another one
+  Phase phase = Phase::free;
+  EndSide end_side = EndSide::none;
+  EndKind end_kind = EndKind::none;
+  Reason reason = Reason::none;
+
+  std::int32_t client_fd = -1;
+  std::int32_t origin_fd = -1;
+  std::int32_t client_error = 0;  // errno read from the socket: reading SO_ERROR clears it there
+  std::int32_t origin_error = 0;
+
+  std::uint16_t listener = 0;
+  std::uint16_t origin = 0;        // index that the policy gave to the origin tried last
+  std::uint16_t attempts = 0;      // connections tried
+  std::uint16_t header_bytes = 0;  // what was put in front of the client's bytes toward the origin
+  std::uint32_t skip_bytes = 0;    // bytes at the client's front that are not payload and are not forwarded
+  std::uint32_t rtt_client_us = 0;
+  std::uint32_t rtt_origin_us = 0;
+  std::uint32_t unused = 0;
+
+  FlowRecord up;
+  FlowRecord down;
+
+  std::int64_t accepted_wall_us = 0;  // CLOCK_REALTIME
+  std::int64_t accepted_mono_ms = 0;  // CLOCK_MONOTONIC, the same clock in every process
+  std::int64_t last_activity_ms = 0;  // CLOCK_MONOTONIC of the last byte or change of state
+
+  std::uint64_t tried = 0;  // the policy's: origins tried so far, one bit each
+  std::uint64_t reserved[2] = {};
+
+  SessionId id;
+  sys::SocketAddress client;        // measured: the accepted socket's peer
+  sys::SocketAddress local;         // measured: the address that the client connected to
+  sys::SocketAddress origin_peer;   // where the origin's connection goes
+  sys::SocketAddress origin_local;  // and where it comes from
+
+  [[nodiscard]] FlowRecord& flow_from(Side side) { return side == Side::client ? up : down; }
+  [[nodiscard]] std::int32_t fd(Side side) const { return side == Side::client ? client_fd : origin_fd; }
+  [[nodiscard]] std::int32_t& error(Side side) { return side == Side::client ? client_error : origin_error; }
+};
+static_assert(std::is_trivially_copyable_v<SessionRecord>);
+static_assert(sizeof(FlowRecord) == 24);
+static_assert(sizeof(SessionRecord) == 256);
+
+}  // namespace ravelin::relay

@@ -1,0 +1,250 @@
+#include "relay/sessions.h"
+
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "relay/clock.h"
+#include "relay/recovery.h"
+#include "relay/socket.h"
+
+namespace ravelin::relay {
+
+Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
+                   SessionPolicy& policy, std::function<void()> on_ended)
+    : table_(table),
+      settings_(settings),
+      policy_(policy),
+      counters_(table.counters(index)),
+      buffer_(table.buffer(index)),
+      on_ended_(std::move(on_ended)),
+      slots_(table, index),
+      pipes_(table, index, table.shape().loops, settings.pipe_size.bytes),
+      pump_(pipes_, buffer_),
+      deadlines_(slots_.count()),
+      random_(std::random_device{}()),
+      readiness_(
+          loop, [this](Readiness::Event event) { on_event(event); }, [this] { arm_timer(); }),
+      timer_(loop, [this] { run_deadlines(); }),
+      idle_(loop, [this] { run_ready(); }) {}
+
+std::uint64_t Sessions::token(Place place, Side side) const {
+  return std::uint64_t{slots_.record(place).generation} << 32 | place << 1 | (side == Side::origin ? 1U : 0U);
+}
+
+const ListenerOptions& Sessions::options(const SessionRecord& record) const {
+  return settings_.listeners[record.listener];
+}
+
+void Sessions::begin(Accepted client) {
+  const auto place = slots_.take();
+  if (!place) {  // the acceptor counts sessions and stops before this
+    reset(client.fd.get());
+    return;
+  }
+  SessionRecord& record = slots_.record(*place);
+  const std::uint32_t generation = record.generation + 1;
+  record = SessionRecord{.generation = generation};
+  const auto extension = table_.extension(slots_.slot_of(*place));
+  std::ranges::fill(extension, std::byte{0});
+  record.listener = client.listener;
+  record.accepted_wall_us = wall_us();
+  record.accepted_mono_ms = record.last_activity_ms = monotonic_ms();
+  record.id = new_id(record.accepted_wall_us);
+  record.client = client.peer;
+  record.local = client.local;
+  record.client_fd = client.fd.release();
+  record.phase = Phase::waiting;
+  counters_.add(kAccepted);
+
+  const ListenerOptions& listener = options(record);
+  apply(listener.client, record.client_fd);
+  if (auto added = readiness_.add(record.client_fd, token(*place, Side::client)); !added) {
+    end(*place, EndSide::self, EndKind::reset, Reason::internal);
+    return;
+  }
+  if (!listener.wait_for_client) {
+    connect(*place);
+    return;
+  }
+  deadlines_.set(*place, listener.timeouts.first_byte, record.accepted_mono_ms);
+  arm_timer();
+}
+
+// An identifier is unique without any agreement between edges, and sorts by time.
+SessionId Sessions::new_id(std::int64_t wall_us) {
+  SessionId id;
+  const auto milliseconds = static_cast<std::uint64_t>(wall_us / 1000);
+  const std::array<std::uint64_t, 2> words{milliseconds << 16 | (random_() & 0xffff), random_()};
+  for (std::size_t i = 0; i < id.bytes.size(); ++i) {
+    id.bytes[i] = static_cast<std::uint8_t>(words[i / 8] >> (56 - 8 * (i % 8)));
+  }
+  return id;
+}
+
+void Sessions::on_event(Readiness::Event event) {
+  const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
+  const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
+  const SessionRecord& record = slots_.record(place);
+  if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  switch (record.phase) {
+    case Phase::waiting:
+      return look(place, event.flags);
+    case Phase::connecting:
+      return side == Side::origin ? origin_event_while_connecting(place, event.flags)
+                                  : client_event_while_connecting(place, event.flags);
+    case Phase::relaying:
+      return relay_event(place, side, event.flags);
+    case Phase::free:
+    case Phase::closing:
+      return;
+  }
+}
+
+void Sessions::arm_timer() {
+  const auto next = deadlines_.next();
+  // A timer that runs out too early costs one look; one that is moved at every byte costs more.
+  if (!next || (timer_due_ != 0 && timer_due_ <= *next)) return;
+  timer_due_ = *next;
+  timer_.start(std::chrono::milliseconds(std::max<std::int64_t>(0, *next - monotonic_ms())));
+}
+
+void Sessions::run_deadlines() {
+  timer_due_ = 0;
+  while (const auto place = deadlines_.take_due(monotonic_ms())) deadline_passed(*place);
+  arm_timer();
+}
+
+void Sessions::deadline_passed(Place place) {
+  SessionRecord& record = slots_.record(place);
+  switch (record.phase) {
+    case Phase::waiting: {
+      const ssize_t seen = ::recv(record.client_fd, buffer_.data(), kMaxPeek, MSG_PEEK | MSG_DONTWAIT);
+      const auto bytes = std::span(buffer_).first(static_cast<std::size_t>(std::max<ssize_t>(0, seen)));
+      return act_on(place, policy_.on_silence(slots_.view(place), bytes), bytes.size());
+    }
+    case Phase::connecting:
+      give_up_attempt(place, ETIMEDOUT);
+      return connect(place);
+    case Phase::relaying:
+      return end(place, EndSide::self, EndKind::timeout,
+                 record.up.fin_sent != 0 || record.down.fin_sent != 0 ? Reason::half_closed : Reason::idle);
+    case Phase::free:
+    case Phase::closing:
+      return;
+  }
+}
+
+// The order matters while another process holds duplicates of the sockets: first everything that is read from them,
+// then what others know of them, then the signal to the peers, then no more events, and close(2), which is no signal,
+// last.
+void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
+  SessionRecord& record = slots_.record(place);
+  const SessionView view = slots_.view(place);
+  record.end_side = side;
+  record.end_kind = kind;
+  record.reason = reason;
+  record.last_activity_ms = monotonic_ms();
+  if (const auto facts = tcp_facts(record.client_fd, false)) record.rtt_client_us = facts->rtt_us;
+  if (record.origin_fd >= 0) {
+    if (const auto facts = tcp_facts(record.origin_fd, true)) record.rtt_origin_us = facts->rtt_us;
+  }
+  policy_.ending(view);
+  record.phase = Phase::closing;
+  const auto signal = kind == EndKind::fin ? finish_sending : reset;
+  signal(record.client_fd);
+  readiness_.remove(record.client_fd);
+  ::close(std::exchange(record.client_fd, -1));
+  if (record.origin_fd >= 0) signal(record.origin_fd);
+  drop_origin(record);
+  for (FlowRecord* flow : {&record.up, &record.down}) {
+    if (flow->pipe != FlowRecord::kNoPipe) pipes_.give_back(std::exchange(flow->pipe, FlowRecord::kNoPipe));
+  }
+  deadlines_.clear(place);
+
+  counters_.add(kSessionsEnded);
+  counters_.add(kReasons + static_cast<unsigned>(reason));
+  counters_.add(kBytesUp, record.up.moved);
+  counters_.add(kBytesDown, record.down.moved);
+  policy_.ended(view);
+  record.phase = Phase::free;
+  slots_.give_back(place);
+  on_ended_();
+}
+
+void Sessions::drop_origin(SessionRecord& record) {
+  if (record.origin_fd < 0) return;
+  readiness_.remove(record.origin_fd);
+  ::close(std::exchange(record.origin_fd, -1));
+}
+
+void Sessions::end_all(Reason reason) {
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    if (slots_.record(place).phase != Phase::free) end(place, EndSide::self, EndKind::reset, reason);
+  }
+}
+
+void Sessions::for_each(const std::function<void(const SessionView&)>& visit) const {
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    if (slots_.record(place).phase != Phase::free) visit(slots_.view(place));
+  }
+}
+
+std::uint32_t Sessions::adopt() {
+  std::vector<bool> owned_pipes(table_.shape().pipes, false);
+  slots_.adopt([&](Place place) {
+    adopted_.push_back(place);
+    for (const FlowRecord* flow : {&slots_.record(place).up, &slots_.record(place).down}) {
+      if (flow->pipe != FlowRecord::kNoPipe) owned_pipes[static_cast<std::size_t>(flow->pipe)] = true;
+    }
+  });
+  pipes_.adopt(owned_pipes);
+  return static_cast<std::uint32_t>(adopted_.size());
+}
+
+void Sessions::resume_adopted() {
+  for (const Place place : std::exchange(adopted_, {})) resume(place);
+  arm_timer();
+}
+
+void Sessions::resume(Place place) {
+  SessionRecord& record = slots_.record(place);
+  counters_.add(kResumedSessions);
+  if (record.phase == Phase::closing) return end(place, record.end_side, record.end_kind, record.reason);
+  const Resumption resumption = take_stock(record, pipes_);
+  if (resumption.action == Resumption::Action::end) {
+    end(place, EndSide::self, EndKind::reset, resumption.reason);
+    return;
+  }
+  if (!readiness_.add(record.client_fd, token(place, Side::client))) {
+    end(place, EndSide::self, EndKind::reset, Reason::internal);
+    return;
+  }
+  const std::int64_t now = monotonic_ms();
+  switch (resumption.action) {
+    case Resumption::Action::wait:
+      deadlines_.set(place, options(record).timeouts.first_byte, record.accepted_mono_ms);
+      return;
+    case Resumption::Action::connect:
+      return connect(place);
+    case Resumption::Action::relay:
+      if (!readiness_.add(record.origin_fd, token(place, Side::origin))) {
+        end(place, EndSide::self, EndKind::reset, Reason::internal);
+        return;
+      }
+      pump_.consume(record.client_fd, resumption.consume_up);
+      pump_.consume(record.origin_fd, resumption.consume_down);
+      record.last_activity_ms = now;
+      policy_.relaying(slots_.view(place));
+      touch(place);
+      ready_.push_back(token(place, Side::client));
+      idle_.start();
+      return;
+    case Resumption::Action::end:
+      return;
+  }
+}
+
+}  // namespace ravelin::relay

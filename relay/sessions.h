@@ -1,0 +1,101 @@
+// The sessions of one loop, from the accepted client to the last close.
+//
+//   waiting ──▶ connecting ──▶ relaying ──▶ (closing) ──▶ free
+//      │            │ ▲ next origin  │
+//      └────────────┴─┴──────────────┴──▶ end
+//
+// Everything that a session needs lies in the table and in the kernel. What is kept here for a slot (its deadline, its
+// place on the ready list) is rebuilt from the record by resume_adopted(), which is also what happens after a crash.
+//
+// All of it runs on the loop's thread. Owns the sockets that the records name.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <vector>
+
+#include "relay/deadlines.h"
+#include "relay/pipe_pool.h"
+#include "relay/policy.h"
+#include "relay/pump.h"
+#include "relay/readiness.h"
+#include "relay/settings.h"
+#include "relay/slots.h"
+#include "sys/uv.h"
+
+namespace ravelin::relay {
+
+// A client that has connected. Both addresses are measured: by accept4(2), because getpeername(2) fails on a connection
+// that was reset meanwhile.
+struct Accepted {
+  sys::UniqueFd fd;
+  std::uint16_t listener = 0;
+  sys::SocketAddress peer;
+  sys::SocketAddress local;
+};
+
+class Sessions {
+ public:
+  // `on_ended` follows each session's end, when its slot is free again.
+  Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
+           SessionPolicy& policy, std::function<void()> on_ended);
+
+  void begin(Accepted client);
+  // Takes over the sessions that stand in the table and returns how many they are; resume_adopted() goes on with them.
+  // Once, before anything else.
+  [[nodiscard]] std::uint32_t adopt();
+  void resume_adopted();
+  void end_all(Reason reason);
+  void for_each(const std::function<void(const SessionView&)>& visit) const;
+
+ private:
+  using Place = std::uint32_t;  // a slot of this loop, see Slots
+
+  // Before the bytes move.
+  void look(Place place, std::uint32_t flags);
+  void act_on(Place place, const Opening& opening, std::size_t seen);
+  void connect(Place place);
+  [[nodiscard]] sys::Result<bool> try_target(Place place, const Target& target);
+  void give_up_attempt(Place place, int error);
+  void client_event_while_connecting(Place place, std::uint32_t flags);
+  void origin_event_while_connecting(Place place, std::uint32_t flags);
+  void open(Place place);
+  // While they move.
+  void relay_event(Place place, Side side, std::uint32_t flags);
+  [[nodiscard]] bool run_flow(Place place, Side from, bool urgent);
+  void fail(Place place, Side side, int error);
+  void touch(Place place);
+  void run_ready();
+  // Around them.
+  void resume(Place place);
+  void on_event(Readiness::Event event);
+  void run_deadlines();
+  void arm_timer();
+  void deadline_passed(Place place);
+  void end(Place place, EndSide side, EndKind kind, Reason reason);
+  void drop_origin(SessionRecord& record);
+  [[nodiscard]] std::uint64_t token(Place place, Side side) const;
+  [[nodiscard]] const ListenerOptions& options(const SessionRecord& record) const;
+  [[nodiscard]] SessionId new_id(std::int64_t wall_us);
+
+  const SessionTable& table_;
+  const EngineSettings& settings_;
+  SessionPolicy& policy_;
+  CounterBlock& counters_;
+  std::span<std::byte, SessionTable::kBufferBytes> buffer_;
+  std::function<void()> on_ended_;
+  Slots slots_;
+  std::vector<Place> adopted_;
+  PipePool pipes_;
+  Pump pump_;
+  Deadlines deadlines_;
+  std::vector<std::uint64_t> ready_;  // tokens of sessions that have used up their turn; the side is of no account
+  std::mt19937_64 random_;
+  std::int64_t timer_due_ = 0;  // 0: not running
+  Readiness readiness_;
+  sys::Timer timer_;
+  sys::Idle idle_;
+};
+
+}  // namespace ravelin::relay

@@ -1,0 +1,124 @@
+// A session while its bytes move. What each combination of ended, pending and failed directions leads to stands in
+// docs/stream-truth.md.
+
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "relay/clock.h"
+#include "relay/sessions.h"
+#include "sys/descriptor.h"
+
+namespace ravelin::relay {
+namespace {
+
+// An errno that says the other end answered with a reset, as against one that says it does not answer at all.
+bool is_reset(int error) {
+  return error == ECONNRESET || error == EPIPE || error == ECONNREFUSED || error == ENOTCONN;
+}
+
+EndSide end_side(Side side) {
+  return side == Side::client ? EndSide::client : EndSide::origin;
+}
+
+}  // namespace
+
+void Sessions::relay_event(Place place, Side side, std::uint32_t flags) {
+  SessionRecord& record = slots_.record(place);
+  const std::uint64_t before = record.up.moved + record.down.moved;
+  if ((flags & EPOLLERR) != 0) {
+    // Reading it clears it in the socket. The bytes that came before it can still be read there.
+    const int error = sys::get_option<int>(record.fd(side), SOL_SOCKET, SO_ERROR).value_or(EBADF);
+    if (error != 0) record.error(side) = error;
+    const FlowRecord& outgoing = record.flow_from(side);
+    if (record.error(side) != 0 && outgoing.eof != 0 && outgoing.pending == 0)
+      return fail(place, side, record.error(side));
+  }
+  constexpr std::uint32_t kReadable = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
+  if ((flags & kReadable) != 0 && run_flow(place, side, (flags & EPOLLPRI) != 0)) return;
+  // Edge-triggered readiness reports "writable" with every event; only a flow that waits for it has use for it.
+  const bool wanted = record.flow_from(other(side)).blocked != 0;
+  if (wanted && run_flow(place, other(side), false)) return;
+  if (before == record.up.moved + record.down.moved && (flags & (EPOLLIN | EPOLLRDHUP)) == 0 && !wanted) {
+    counters_.add(kWakeupsWithoutProgress);
+  }
+}
+
+// True: the session has ended.
+bool Sessions::run_flow(Place place, Side from, bool urgent) {
+  SessionRecord& record = slots_.record(place);
+  const Flow flow{.record = record.flow_from(from),
+                  .from = record.fd(from),
+                  .to = record.fd(other(from)),
+                  .source_error = record.error(from)};
+  const PumpResult result = pump_.run(flow, urgent);
+  if (result.short_of_pipes) counters_.add(kPipesShort);
+  if (result.progress) touch(place);
+  switch (result.state) {
+    case PumpResult::State::waiting:
+      return false;
+    case PumpResult::State::more:
+      ready_.push_back(token(place, from));
+      idle_.start();
+      return false;
+    case PumpResult::State::finished:
+      if (record.error(from) != 0) {
+        fail(place, from, record.error(from));
+        return true;
+      }
+      // The side that finished first is the one that ended the session.
+      if (record.end_side == EndSide::none) record.end_side = end_side(from);
+      if (record.up.fin_sent == 0 || record.down.fin_sent == 0) return false;
+      end(place, record.end_side, EndKind::fin, Reason::finished);
+      return true;
+    case PumpResult::State::source_failed:
+      fail(place, from, result.error);
+      return true;
+    case PumpResult::State::destination_failed:
+      fail(place, other(from), result.error);
+      return true;
+  }
+  return false;
+}
+
+// `side` has failed. What it said before still goes to the other side, as far as that takes it at once.
+void Sessions::fail(Place place, Side side, int error) {
+  SessionRecord& record = slots_.record(place);
+  if (record.error(side) == 0) record.error(side) = error;
+  const Flow last{.record = record.flow_from(side),
+                  .from = record.fd(side),
+                  .to = record.fd(other(side)),
+                  .source_error = record.error(side)};
+  if (last.record.fin_sent == 0) (void)pump_.run(last);
+  end(place, end_side(side), is_reset(error) ? EndKind::reset : EndKind::timeout,
+      is_reset(error) ? Reason::peer_reset : Reason::peer_unreachable);
+}
+
+// Something happened: the clock that waits for nothing to happen starts anew.
+void Sessions::touch(Place place) {
+  SessionRecord& record = slots_.record(place);
+  record.last_activity_ms = monotonic_ms();
+  const Timeouts& timeouts = options(record).timeouts;
+  const bool half_closed = record.up.fin_sent != 0 || record.down.fin_sent != 0;
+  const Duration timeout = half_closed ? timeouts.half_closed : timeouts.idle;
+  if (timeout.count() > 0 || deadlines_.is_set(place)) {
+    deadlines_.set(place, timeout, record.last_activity_ms);
+    arm_timer();
+  }
+}
+
+// One turn for each session that had more to do. Those that still have come again in the next round of the loop, after
+// the events that have arrived meanwhile.
+void Sessions::run_ready() {
+  for (const std::uint64_t ready : std::exchange(ready_, {})) {
+    const auto place = static_cast<Place>((ready & 0xffffffff) >> 1);
+    const SessionRecord& record = slots_.record(place);
+    if (record.generation != ready >> 32 || record.phase != Phase::relaying) continue;
+    if (run_flow(place, Side::client, false)) continue;
+    (void)run_flow(place, Side::origin, false);
+  }
+  if (ready_.empty()) idle_.stop();
+  arm_timer();
+}
+
+}  // namespace ravelin::relay

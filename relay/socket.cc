@@ -1,0 +1,123 @@
+#include "relay/socket.h"
+
+// linux/tcp.h has the newer fields of tcp_info; netinet/tcp.h, which clashes with it, does not.
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/descriptor.h"
+
+namespace ravelin::relay {
+namespace {
+
+// States of net/tcp_states.h, which tcp_info reports as numbers.
+enum TcpState : std::uint8_t { kTimeWait = 6, kClose = 7, kCloseWait = 8, kLastAck = 9, kClosing = 11 };
+
+int seconds(Duration duration) {
+  return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(duration).count());
+}
+
+bool fin_was_received(std::uint8_t state) {
+  return state == kCloseWait || state == kClosing || state == kLastAck || state == kTimeWait || state == kClose;
+}
+
+bool read_info(int fd, tcp_info& info) {
+  socklen_t length = sizeof info;
+  info = {};
+  return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
+}
+
+sys::Result<sys::UniqueFd> bind_and_listen(sys::UniqueFd fd, const sockaddr_storage& address, socklen_t length,
+                                           const std::string& name, int backlog) {
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
+    return sys::fail(errno, "cannot bind {}", name);
+  }
+  if (::listen(fd.get(), backlog) != 0) return sys::fail(errno, "cannot listen on {}", name);
+  return fd;
+}
+
+}  // namespace
+
+void apply(const SocketOptions& options, int fd) {
+  if (!sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return;  // not TCP
+  // Urgent data stays in the stream: a byte is a byte.
+  sys::set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+  if (options.keepalive_idle.count() > 0) {
+    sys::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+    sys::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.keepalive_idle));
+    sys::set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds(options.keepalive_interval));
+    sys::set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(options.keepalive_probes));
+  }
+  if (options.user_timeout.count() > 0) {
+    sys::set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<unsigned>(options.user_timeout.count()));
+  }
+}
+
+sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog) {
+  sys::UniqueFd fd(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return sys::fail(errno, "cannot make a socket for {}", address.text());
+  sys::set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
+  sys::set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
+  if (address.family == AF_INET6) sys::set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
+  sockaddr_storage storage{};
+  const socklen_t length = address.to(storage);
+  return bind_and_listen(std::move(fd), storage, length, address.text(), backlog);
+}
+
+sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog) {
+  sockaddr_storage storage{};
+  const auto length = sys::unix_address(path, storage);
+  if (!length) return tl::unexpected(length.error());
+  sys::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd) return sys::fail(errno, "cannot make a socket for unix:{}", path);
+  // A socket file outlives its process. One that nobody answers on is left over; anything else is not ours to remove.
+  struct stat status {};
+  if (!path.starts_with('@') && ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
+    const sys::UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&storage), *length) != 0 && errno == ECONNREFUSED) {
+      ::unlink(path.c_str());
+    }
+  }
+  return bind_and_listen(std::move(fd), storage, *length, "unix:" + path, backlog);
+}
+
+void finish_sending(int fd) {
+  ::shutdown(fd, SHUT_WR);
+}
+
+void reset(int fd) {
+  const sockaddr nowhere{.sa_family = AF_UNSPEC};
+  if (::connect(fd, &nowhere, sizeof nowhere) != 0) ::shutdown(fd, SHUT_RDWR);
+}
+
+// A packet may arrive between the two calls that make one reading, so read again until TCP_INFO stands still.
+std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us) {
+  constexpr int kPatience = 100;
+  tcp_info before{};
+  if (!read_info(fd, before)) return std::nullopt;
+  for (int i = 0;; ++i) {
+    int unread = 0;
+    int unacknowledged = 0;
+    ::ioctl(fd, SIOCINQ, &unread);
+    ::ioctl(fd, SIOCOUTQ, &unacknowledged);
+    tcp_info after{};
+    if (!read_info(fd, after)) return std::nullopt;
+    const bool still = before.tcpi_bytes_received == after.tcpi_bytes_received &&
+                       before.tcpi_bytes_acked == after.tcpi_bytes_acked && before.tcpi_state == after.tcpi_state;
+    before = after;
+    if (!still && i < kPatience) continue;
+    // The SYN counts as one acknowledged byte on the side that connected, a FIN as one received and one queued byte.
+    const std::uint64_t fin = fin_was_received(after.tcpi_state) && after.tcpi_bytes_received > 0 ? 1 : 0;
+    const std::uint64_t sent = after.tcpi_bytes_acked + static_cast<std::uint64_t>(unacknowledged);
+    return TcpFacts{.received = after.tcpi_bytes_received - fin,
+                    .sent = sent - (connected_by_us && sent > 0 ? 1 : 0),
+                    .unread = static_cast<std::uint64_t>(unread),
+                    .rtt_us = after.tcpi_rtt};
+  }
+}
+
+}  // namespace ravelin::relay

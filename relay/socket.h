@@ -1,0 +1,41 @@
+// How a session's sockets are set up, signalled and read out. Free functions over descriptors that somebody else owns.
+//
+// All of it holds while another process has duplicates of the descriptors: there close(2) is no signal at all, the peer
+// sees nothing and goes on sending. So the ends of streams are always signalled by shutdown or disconnection.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "relay/settings.h"
+#include "sys/address.h"
+#include "sys/result.h"
+#include "sys/unique_fd.h"
+
+namespace ravelin::relay {
+
+// Keep-alive, user timeout and no-delay on a TCP socket; nothing on others.
+void apply(const SocketOptions& options, int fd);
+
+// A bound, listening, non-blocking socket for one address. IPv6 sockets are IPv6-only, so that [::] and 0.0.0.0 can be
+// listened on side by side. Accepted sockets inherit TCP_NODELAY.
+[[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
+[[nodiscard]] sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog);
+
+// FIN: no more bytes will be sent. What is queued still goes out.
+void finish_sending(int fd);
+
+// RST, at once, whatever is queued either way. tcp(7) knows it as disconnection: connect to AF_UNSPEC. A Unix socket
+// has no reset; its peer gets the end of the stream both ways.
+void reset(int fd);
+
+// What TCP itself counts. Nothing for other sockets.
+struct TcpFacts {
+  std::uint64_t received = 0;  // bytes that arrived in order, read or not
+  std::uint64_t sent = 0;      // bytes given to the socket, acknowledged or not
+  std::uint64_t unread = 0;    // of those received
+  std::uint32_t rtt_us = 0;
+};
+[[nodiscard]] std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us);
+
+}  // namespace ravelin::relay

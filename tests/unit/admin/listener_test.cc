@@ -1,0 +1,146 @@
+#include "admin/listener.h"
+
+#include <sys/un.h>
+
+#include <fstream>
+
+#include "running_server.h"
+#include "sys/descriptor.h"
+
+using namespace ravelin;
+using admin::Listener;
+using namespace admin::test;
+
+namespace {
+
+// A socket file whose process is gone.
+void leave_stale_socket(const std::string& path) {
+  sockaddr_storage address{};
+  const auto length = sys::unix_address(path, address);
+  const sys::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), *length) == 0);
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat info {};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  return info.st_mode & 07777;
+}
+
+}  // namespace
+
+TEST_CASE("the socket file has the mode asked for, whatever the umask, and goes with its listener") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("s");
+  for (const mode_t mask : {0077, 0000}) {
+    const mode_t before = ::umask(mask);
+    const auto listener = Listener::open({.path = path}, 0660);
+    ::umask(before);
+    REQUIRE(listener);
+    CHECK(mode_of(path) == 0660);
+  }
+  CHECK(!std::filesystem::exists(path));
+}
+
+TEST_CASE("the socket file of a dead process is replaced") {
+  const TemporaryDirectory directory;
+  leave_stale_socket(directory.file("s"));
+  const auto listener = Listener::open({.path = directory.file("s")}, 0660);
+  REQUIRE(listener);
+  const RawClient client(listener->endpoint());
+}
+
+TEST_CASE("a path that somebody answers on is left alone") {
+  const TemporaryDirectory directory;
+  const auto first = Listener::open({.path = directory.file("s")}, 0660);
+  REQUIRE(first);
+  const auto second = Listener::open({.path = directory.file("s")}, 0660);
+  REQUIRE(!second);
+  CHECK(second.error().code == EADDRINUSE);
+  const RawClient client(first->endpoint());
+}
+
+TEST_CASE("a path whose owner is too busy to answer is left alone") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("s");
+  leave_stale_socket(path);
+  std::filesystem::remove(path);
+  sockaddr_storage address{};
+  const auto length = sys::unix_address(path, address);
+  const sys::UniqueFd busy(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  REQUIRE(::bind(busy.get(), reinterpret_cast<sockaddr*>(&address), *length) == 0);
+  REQUIRE(::listen(busy.get(), 0) == 0);
+  const RawClient waiting({.path = path});  // fills the backlog
+  const auto listener = Listener::open({.path = path}, 0660);
+  REQUIRE(!listener);
+  CHECK(listener.error().code == EADDRINUSE);
+}
+
+TEST_CASE("a file that is no socket is never replaced") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("precious");
+  std::ofstream(path) << "data";
+  std::filesystem::create_symlink(path, directory.file("link"));
+  for (const auto* name : {"precious", "link"}) {
+    const auto listener = Listener::open({.path = directory.file(name)}, 0660);
+    REQUIRE(!listener);
+    CHECK(listener.error().code == EEXIST);
+  }
+  CHECK(std::filesystem::file_size(path) == 4);
+}
+
+TEST_CASE("a socket file that somebody else put in place is not removed") {
+  const TemporaryDirectory directory;
+  const std::string path = directory.file("s");
+  {
+    const auto listener = Listener::open({.path = path}, 0660);
+    REQUIRE(listener);
+    std::filesystem::rename(path, directory.file("moved"));
+    leave_stale_socket(path);
+  }
+  CHECK(std::filesystem::exists(path));
+}
+
+TEST_CASE("an abstract socket has no file") {
+  const std::string name = fmt::format("@ravelin-admin-test-{}", ::getpid());
+  const auto listener = Listener::open({.path = name}, 0660);
+  REQUIRE(listener);
+  const RawClient client(listener->endpoint());
+  CHECK(Listener::open({.path = name}, 0660).error().code == EADDRINUSE);
+}
+
+TEST_CASE("errors name the place and the reason") {
+  const TemporaryDirectory directory;
+  const auto missing = Listener::open({.path = directory.file("no/s")}, 0660);
+  REQUIRE(!missing);
+  CHECK(missing.error().code == ENOENT);
+  CHECK(missing.error().text() ==
+        fmt::format("cannot listen on unix:{}: No such file or directory", directory.file("no/s")));
+  const auto first = Listener::open({.host = "127.0.0.1", .port = 0}, 0660);
+  REQUIRE(first);
+  const auto second = Listener::open(first->endpoint(), 0660);
+  REQUIRE(!second);
+  CHECK(second.error().code == EADDRINUSE);
+}
+
+TEST_CASE("a directory that may not be written to is a lack of permission") {
+  const TemporaryDirectory directory;
+  std::filesystem::permissions(directory.file(""), std::filesystem::perms::owner_read);
+  // Root is asked as somebody else; file access is checked against the thread's own filesystem ids.
+  const bool is_root = ::geteuid() == 0;
+  if (is_root) REQUIRE(::seteuid(65534) == 0);
+  const auto listener = Listener::open({.path = directory.file("s")}, 0660);
+  if (is_root) REQUIRE(::seteuid(0) == 0);
+  std::filesystem::permissions(directory.file(""), std::filesystem::perms::owner_all);
+  REQUIRE(!listener);
+  CHECK(listener.error().code == EACCES);
+  CHECK(sys::exit_for(listener.error()) == sys::Exit::no_permission);
+}
+
+TEST_CASE("TCP is for loopback only") {
+  CHECK(Listener::open({.host = "::1", .port = 0}, 0660));
+  for (const auto* text : {"0.0.0.0:0", ":0", "192.0.2.1:0", "[::]:0", "example.net:0"}) {
+    CAPTURE(text);
+    CHECK(!Listener::open(*sys::Endpoint::parse(text), 0660));
+  }
+}
