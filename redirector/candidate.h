@@ -15,6 +15,9 @@
 
 namespace ravelin::redirector {
 
+// Of one pool; what a name brings beyond it is left out.
+inline constexpr std::size_t kMostCandidates = 1024;
+
 struct Candidate {
   std::uint16_t index = 0;  // in its pool, unique among its living candidates, small
   std::string address;      // "192.0.2.1:443", "unix:/run/origin.sock": what a candidate is known by

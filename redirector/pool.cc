@@ -72,7 +72,11 @@ Pool::Update Pool::resolved(std::size_t index, const Answer& answer) {
   }
   for (const sys::SocketAddress& address : *answer) {
     if (holds(now, address.text())) continue;
-    if (auto candidate = candidate_at(origin.endpoint, address)) now.push_back(std::move(candidate));
+    if (auto candidate = candidate_at(origin.endpoint, address)) {
+      now.push_back(std::move(candidate));
+    } else {
+      ++update.left_out;
+    }
   }
   update.added = missing(now, origin.candidates);
   update.removed = missing(origin.candidates, now);

@@ -20,9 +20,6 @@
 
 namespace ravelin::redirector {
 
-// Candidates of one pool; what a name brings beyond it is left out.
-inline constexpr std::size_t kMostCandidates = 1024;
-
 class Pool {
  public:
   using Random = std::function<double()>;  // from 0 up to, not including, 1
@@ -45,6 +42,7 @@ class Pool {
     Turn turn = Turn::none;
     std::vector<std::string> added;
     std::vector<std::string> removed;
+    std::size_t left_out = 0;  // addresses for which the pool has no room
     sys::Duration ask_again{};
 
     [[nodiscard]] bool changed() const { return !added.empty() || !removed.empty(); }

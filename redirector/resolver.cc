@@ -65,7 +65,8 @@ void Resolver::log_update(const Pool& pool, const Pool::Origin& origin, const Po
       .field("origin", origin.endpoint.text())
       .field("addresses", addresses_of(origin))
       .field("added", fmt::format("{}", fmt::join(update.added, " ")))
-      .field("removed", fmt::format("{}", fmt::join(update.removed, " ")));
+      .field("removed", fmt::format("{}", fmt::join(update.removed, " ")))
+      .field("left_out", update.left_out);
 }
 
 }  // namespace ravelin::redirector

@@ -75,6 +75,10 @@ void check_unique(const List& list, std::string_view path, Name name, config::Re
 }
 
 void check_origins(const PoolSettings& pool, config::Report& report) {
+  if (pool.origins.size() > kMostCandidates) {
+    report.at("origins",
+              fmt::format("{} origins are too many, expected at most {}", pool.origins.size(), kMostCandidates));
+  }
   for (std::size_t i = 0; i < pool.origins.size(); ++i) {
     const sys::Endpoint& address = pool.origins[i].address;
     const std::string path = fmt::format("origins[{}].address", i);

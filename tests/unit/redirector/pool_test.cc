@@ -116,6 +116,17 @@ TEST_CASE("numbers of candidates that nobody uses are given out again") {
   }
 }
 
+TEST_CASE("a name with more addresses than a pool can hold is told so") {
+  auto pool = pool_of({"origin.example:443"});
+  std::vector<SocketAddress> many;
+  for (unsigned i = 0; i < kMostCandidates + 5; ++i) {
+    many.push_back(
+        SocketAddress::ipv4({10, 1, static_cast<std::uint8_t>(i / 250), static_cast<std::uint8_t>(i % 250)}, 443));
+  }
+  CHECK(pool.resolved(0, many).left_out == 5);
+  CHECK(pool.view()->candidates.size() == kMostCandidates);
+}
+
 TEST_CASE("two names of one address are one candidate") {
   auto pool = pool_of({"one.example:443", "192.0.2.1:443"});
   (void)pool.resolved(0, answer({"192.0.2.1:443"}));
