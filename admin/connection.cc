@@ -86,8 +86,10 @@ bool Connection::awaits(std::uint64_t exchange) const {
 }
 
 std::optional<std::uint64_t> Connection::spare_since() const {
-  const bool spare = phase_ == Phase::parting || (phase_ == Phase::reading && !request_begun_);
-  return spare ? std::optional(phase_since_) : std::nullopt;
+  if (phase_ == Phase::parting) return phase_since_;
+  // A request may be here that the loop has not come to yet.
+  const bool silent = phase_ == Phase::reading && !request_begun_ && sys::readable_bytes(fd_.get()).value_or(0) == 0;
+  return silent ? std::optional(phase_since_) : std::nullopt;
 }
 
 void Connection::enter(Phase phase, std::chrono::milliseconds deadline) {

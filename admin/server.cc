@@ -4,6 +4,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <exception>
@@ -108,11 +109,13 @@ void AdminServer::admit(sys::UniqueFd fd, const sys::SocketAddress& peer) {
 // Clients that hold a connection without wanting anything make way for one that may.
 bool AdminServer::make_room() {
   const std::uint64_t now = uv_now(context_.loop.raw());
+  std::uint64_t earliest = now - std::min(now, kSpareForMilliseconds);
   Connection* longest = nullptr;
   for (const auto& [key, connection] : connections_) {
     const auto since = connection->spare_since();
-    if (!since || now - *since < kSpareForMilliseconds) continue;
-    if (longest == nullptr || *since < longest->spare_since()) longest = connection.get();
+    if (!since || *since > earliest) continue;
+    earliest = *since;
+    longest = connection.get();
   }
   if (longest != nullptr) longest->close();
   return longest != nullptr;

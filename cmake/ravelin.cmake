@@ -21,8 +21,10 @@ endif()
 
 add_library(ravelin_options INTERFACE)
 target_include_directories(ravelin_options INTERFACE ${CMAKE_SOURCE_DIR})
-target_compile_options(ravelin_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-missing-field-initializers -fno-omit-frame-pointer
-  $<$<BOOL:${RAVELIN_WERROR}>:-Werror>)
+target_compile_options(ravelin_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wno-missing-field-initializers
+  -fno-omit-frame-pointer $<$<BOOL:${RAVELIN_WERROR}>:-Werror>
+  # GCC 12 sees these two in std::string and std::optional where there is nothing to see (GCC bugs 105562 and 105651).
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized> $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(RAVELIN_SANITIZE)
   add_compile_options(-fsanitize=${RAVELIN_SANITIZE} -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${RAVELIN_SANITIZE})

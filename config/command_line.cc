@@ -14,7 +14,6 @@ namespace ravelin::config {
 namespace {
 
 constexpr int kHelpColumn = 34;
-constexpr int kMostUses = 10'000;
 
 const std::map<std::string, CommandLine::Action> kReferences{{"markdown", CommandLine::Action::markdown},
                                                              {"man", CommandLine::Action::man}};
@@ -51,13 +50,18 @@ std::string describe(const Flag& flag, const Section& schema) {
     section = entry->inner.get();
   }
   const auto texts = flag.entry->texts(object);
+  if (flag.entry->is_switch && texts.front() == "true")
+    return fmt::format("{} (default); {}=false turns it off", text, flag.name);
   if (!texts.empty() && !texts.front().empty()) text += fmt::format(" (default {})", texts.front());
   return text;
 }
 
 // Exactly one value for each use: "--listen :80 --listen :443", never "--listen :80 :443".
 void one_value_each(CLI::Option* option, const std::string& placeholder) {
-  option->expected(1, kMostUses)->allow_extra_args(false)->type_name(placeholder);
+  option->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->type_name(placeholder);
 }
 
 void add_flags(CLI::App& app, std::deque<Given>& given, Common& common, const Section& schema) {

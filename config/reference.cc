@@ -14,7 +14,7 @@ namespace {
 struct Row {
   std::string path;
   const Entry& entry;
-  std::string fallback;  // "required", "default 10s", "not set", "none"
+  std::string fallback;  // "required", "default 10s", "not set", "none"; empty for a section of defaults
   std::string flag;      // "--listen ADDR"
 };
 
@@ -27,7 +27,8 @@ std::string pattern_of(const std::vector<Step>& steps) {
 
 std::string fallback_of(const Entry& entry, const void* defaults) {
   if (entry.required) return "required";
-  if (entry.inner != nullptr) return entry.objects(defaults).empty() ? "not set" : "";
+  if (entry.kind == Entry::Kind::section) return entry.objects(defaults).empty() ? "not set" : "";
+  if (entry.kind == Entry::Kind::sections) return entry.objects(defaults).empty() ? "none" : "built in";
   const auto texts = entry.texts(defaults);
   if (texts.empty()) return entry.kind == Entry::Kind::values ? "none" : "not set";
   return fmt::format("default {}", texts.front().empty() ? "empty" : fmt::to_string(fmt::join(texts, ", ")));
@@ -97,8 +98,8 @@ std::string reference_man(const Section& schema, const Program& program) {
   text += fmt::format(".SH DESCRIPTION\n{}\n.SH SETTINGS\n", in_man(sentence(program.summary)));
   for (const Row& row : rows_of(schema, flags_of(schema))) {
     text += fmt::format(".TP\n.B {}\n{}\n", in_man(row.path), in_man(sentence(row.entry.help)));
-    text += fmt::format("Takes {}{}{}.\n", in_man(kind_of(row.entry)), row.fallback.empty() ? "" : "; ",
-                        in_man(row.fallback));
+    text += fmt::format("Takes {}.\n", in_man(kind_of(row.entry)));
+    if (!row.fallback.empty()) text += fmt::format("If left out: {}.\n", in_man(row.fallback));
     if (!row.flag.empty()) text += fmt::format("Flag: {}.\n", in_man(row.flag));
   }
   return text;

@@ -86,14 +86,12 @@ class Schema : public Section {
     entry.required = option.required;
     entry.is_switch = std::is_same_v<V, bool>;
     entry.texts = [member](const void* object) { return Holder<V>::texts(self(object).*member); };
-    entry.read = [member, least = option.least, most = option.most, range](void* object,
-                                                                           std::string_view text) -> sys::Result<void> {
+    entry.read = [member, limits = std::move(option), range](void* object, std::string_view text) -> sys::Result<void> {
       auto value = Value<Scalar>::parse(text);
-      bool is_outside = !value && value.error().code == ERANGE && !range.empty();
-      if constexpr (requires(const Scalar& v) { v < v; }) {
-        is_outside |= value && ((least && *value < *least) || (most && *most < *value));
+      const bool is_too_long = !value && value.error().code == ERANGE && !range.empty();
+      if (is_too_long || (value && is_outside(limits, *value))) {
+        return sys::fail(ERANGE, "{} is out of range, expected {}", text, range);
       }
-      if (is_outside) return sys::fail(ERANGE, "{} is out of range, expected {}", text, range);
       if (!value) return tl::unexpected(value.error());
       Holder<V>::put(self(object).*member, std::move(*value));
       return {};
@@ -162,6 +160,15 @@ class Schema : public Section {
     entry.expected = is_list ? "a list of sections" : "a section";
     entry.inner = std::make_shared<const Section>(inner);
     return entries_.emplace_back(std::move(entry));
+  }
+
+  template <class V>
+  static bool is_outside(const Option<V>& option, const V& value) {
+    if constexpr (requires { value < value; }) {
+      return (option.least && value < *option.least) || (option.most && *option.most < value);
+    } else {
+      return false;
+    }
   }
 
   template <class V>

@@ -19,8 +19,9 @@ constexpr std::uint32_t kLeastSessions = 8;
 
 // Where systemd's RuntimeDirectory= is, or would be.
 std::string default_admin_path(const std::string& program) {
-  const char* directory = std::getenv("RUNTIME_DIRECTORY");
-  return std::string(directory != nullptr ? directory : "/run/ravelin") + "/" + program + ".sock";
+  const char* given = std::getenv("RUNTIME_DIRECTORY");
+  const std::string_view directories = given != nullptr ? given : "/run/ravelin";
+  return std::string(directories.substr(0, directories.find(':'))) + "/" + program + ".sock";
 }
 
 sys::Result<void> check_descriptors(const relay::Engine& engine, std::uint32_t wanted) {
@@ -50,7 +51,8 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("pid", ::getpid());
   const sys::Signal terminate(loop_, SIGTERM, [this] { stage_ == Stage::draining ? end_now() : drain(); });
   const sys::Signal interrupt(loop_, SIGINT, [this] { end_now(); });
-  const sys::Signal hangup(loop_, SIGHUP, [&plan] {
+  const sys::Signal hangup(loop_, SIGHUP, [this, &plan] {
+    if (stage_ == Stage::draining) return;  // what is read now is of no use any more
     notify("RELOADING=1");
     plan.reload();
     notify("READY=1");

@@ -11,7 +11,7 @@ void check_listener(const ListenerSettings& listener, std::size_t index, std::ve
   if (listener.policy == ppv2::Policy::require && listener.trusted_edges.empty()) {
     misfits.push_back({fmt::format("listeners[{}].trusted_edges", index),
                        "policy require lets in trusted edges only and there are none, so every connection would be "
-                       "refused; expected at least one address range of edges"});
+                       "refused; expected the address range of at least one edge (--trusted-edge)"});
   }
 }
 

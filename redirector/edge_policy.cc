@@ -1,6 +1,7 @@
 #include "redirector/edge_policy.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <cerrno>
 
@@ -82,7 +83,8 @@ Opening EdgePolicy::inspect(SessionView, std::span<const std::byte> bytes, bool 
 std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
   SessionRecord& record = session.record;
   const PoolView& view = *pools_[listener_of(record).pool].view;
-  if (record.attempts >= view.connect_attempts) return std::nullopt;
+  if (edge_session(session).process != facts_.process) record.tried = 0;  // by a process that numbered in another way
+  if (static_cast<unsigned>(std::popcount(record.tried)) >= view.connect_attempts) return std::nullopt;
   Candidate* candidate = choose(view, record.tried, now_());
   if (candidate == nullptr) return std::nullopt;
   record.tried |= tried_bit(*candidate);
@@ -139,7 +141,8 @@ const EdgeFacts::Listener& EdgePolicy::listener_of(const SessionRecord& record) 
 }
 
 Candidate* EdgePolicy::counted_in(SessionView session) const {
-  if (edge_session(session).counted_by != facts_.process) return nullptr;
+  const EdgeSession& extension = edge_session(session);
+  if (extension.process != facts_.process || extension.counted == 0) return nullptr;
   return pools_[listener_of(session.record).pool].candidates.at(session.record.origin).get();
 }
 
@@ -154,14 +157,14 @@ std::string EdgePolicy::origin_text(const SessionRecord& record) const {
 
 void EdgePolicy::count_in(SessionView session, Candidate& candidate) const {
   candidate.sessions.fetch_add(1, kRelaxed);
-  edge_session(session).counted_by = facts_.process;
+  edge_session(session) = {.process = facts_.process, .counted = 1};
 }
 
 void EdgePolicy::release(SessionView session) const {
   Candidate* candidate = counted_in(session);
   if (candidate == nullptr) return;
   candidate->sessions.fetch_sub(1, kRelaxed);
-  edge_session(session).counted_by = 0;
+  edge_session(session).counted = 0;
 }
 
 }  // namespace ravelin::redirector

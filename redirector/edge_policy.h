@@ -43,7 +43,9 @@ struct EdgeFacts {
 
 // The policy's part of a session in the shared table.
 struct EdgeSession {
-  std::uint64_t counted_by = 0;  // EdgeFacts::process of the process in which the session counts; 0: it does not
+  std::uint64_t process =
+      0;  // EdgeFacts::process of the one that numbered the record's `origin` and `tried`; 0: none yet
+  std::uint64_t counted = 0;  // 1: the session counts there in its candidate's sessions
 };
 
 class EdgePolicy final : public relay::SessionPolicy {

@@ -1,5 +1,6 @@
 // Keeps the names of the pools resolved: asks the system's resolver for each, tells the pool, and asks again when the
-// pool says so. On the control loop; a resolver that hangs holds up nothing but its own name.
+// pool says so. On the control loop; a resolver that hangs holds up no session, only names (libuv asks for four at a
+// time).
 //
 // Says in the log what changes: a set of addresses, a name that begins to fail, one that answers again.
 #pragma once

@@ -16,6 +16,10 @@ Exit exit_for(const Error& error) {
       return Exit::no_permission;
     case EADDRINUSE:
     case EADDRNOTAVAIL:
+    case EAFNOSUPPORT:
+    case ENOENT:
+    case ENOTDIR:
+    case EROFS:
     case EMFILE:
     case ENFILE:
     case ENOBUFS:

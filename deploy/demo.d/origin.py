@@ -27,6 +27,7 @@ class Origin(http.server.ThreadingHTTPServer):
     def finish_request(self, request, client_address):
         with context.wrap_socket(request, server_side=True) as secured:
             super().finish_request(secured, client_address)
+            secured.unwrap()  # close_notify: the end is no truncation
 
     def handle_error(self, request, client_address):
         print(f"origin refused {client_address[0]}: {sys.exc_info()[1]}", file=sys.stderr)

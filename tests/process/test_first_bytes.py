@@ -128,13 +128,14 @@ class FirstBytes(Gateway):
                 client.send(payload)
                 self.check_session(client, payload)
 
-    def test_a_local_header_with_payload_names_the_measured_address_only(self):
+    def test_a_local_header_claims_nothing_and_what_follows_it_goes_on_untouched(self):
         gateway = self.start()
         client = self.connect(gateway)
         client.send(header.v2_local() + b"payload")
-        measured = "%s:%d" % client.local
-        self.check_session(client, b"payload")
-        self.assertFalse(gateway.wait_event("session_closed", measured=measured).get("claimed"))
+        inner = self.origin.accept()
+        self.assertEqual(inner.read(7), b"payload")
+        peer = gateway.admin.peer("%s:%d" % inner.peer)
+        self.assertEqual((peer["measured"], peer["claimed"]), ("%s:%d" % client.local, None))
 
     def test_a_second_header_is_payload(self):
         gateway = self.start()

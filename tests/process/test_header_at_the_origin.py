@@ -94,7 +94,7 @@ class HeaderAtTheOrigin(ProcessTest):
 
     def test_with_the_checksum_switched_on_it_is_there_and_right(self):
         origin, port = self.listener(), free_port()
-        settings = edge_settings(port, [origin.address], pool={"header": {"crc32c": True}})
+        settings = edge_settings(port, [origin.address], header={"crc32c": True})
         edge = self.configured("redirector", settings, [port])
         client, got = self.exchange(edge, origin)
         self.check(client, got, header.TCP4)

@@ -47,9 +47,7 @@ class Traffic:
 class Order(ProcessTest):
     def edge_at(self, port, origin, header):
         """A redirector on this port that sends a header, or none."""
-        return self.configured(
-            "redirector", edge_settings(port, [origin], pool={"header": {"version": header}}), [port]
-        )
+        return self.configured("redirector", edge_settings(port, [origin], listener={"proxy_header": header}), [port])
 
     def held_session(self, port):
         client = self.connect(port, seconds=30)
@@ -63,14 +61,14 @@ class Order(ProcessTest):
     def test_gateway_first_then_headers(self):
         origin = self.server(wire.echo)
         gateway, port = self.gateway(origin.address), free_port()
-        old = self.edge_at(port, gateway.address, "none")
+        old = self.edge_at(port, gateway.address, False)
         held = self.held_session(port)
         traffic = self.own(Traffic(port))
         traffic.wait_for_more()
         self.assertFalse(any(line.get("claimed") for line in gateway.events("session_closed")))
 
         old.drain()  # lets go of the port, keeps its sessions
-        self.edge_at(port, gateway.address, "v2")
+        self.edge_at(port, gateway.address, True)
         wait_until(lambda: any(line.get("claimed") for line in gateway.events("session_closed")), "the first claim")
         traffic.wait_for_more()
         self.speak(held)
@@ -78,7 +76,7 @@ class Order(ProcessTest):
 
     def test_headers_first_then_gateway(self):
         origin, port, gateway_port = self.server(wire.echo), free_port(), free_port()
-        edge = self.edge_at(port, f"127.0.0.1:{gateway_port}", "v2")
+        edge = self.edge_at(port, f"127.0.0.1:{gateway_port}", True)
         refused = self.connect(edge)
         refused.send(b"hello")
         self.assertTrue(refused.is_reset())
@@ -100,7 +98,7 @@ class Order(ProcessTest):
     def test_edges_with_and_without_headers_share_a_gateway(self):
         origin = self.server(wire.echo)
         gateway, ports = self.gateway(origin.address), [free_port(), free_port()]
-        for port, header in zip(ports, ("none", "v2")):
+        for port, header in zip(ports, (False, True)):
             self.edge_at(port, gateway.address, header)
         for traffic in [self.own(Traffic(port, clients=2)) for port in ports]:
             traffic.wait_for_more()
@@ -130,10 +128,10 @@ class Order(ProcessTest):
     def test_an_edge_is_replaced_while_sessions_run_through_it(self):
         origin, port = self.server(wire.echo), free_port()
         gateway = self.gateway(origin.address)
-        old = self.edge_at(port, gateway.address, "v2")
+        old = self.edge_at(port, gateway.address, True)
         held = self.held_session(port)
         old.drain()
-        self.edge_at(port, gateway.address, "v2")
+        self.edge_at(port, gateway.address, True)
         fresh = self.held_session(port)
         self.speak(held)
         held.close()

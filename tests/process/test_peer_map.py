@@ -19,6 +19,7 @@ class PeerMap(ProcessTest):
     def test_every_inner_accept_of_10000_that_looks_up_at_once_finds_its_peer_and_the_map_is_empty_afterwards(self):
         def answer_with_the_claim(wire):
             peer = gateway.admin.peer("ipv4:%s:%d" % wire.peer)
+            wire.read(1)
             wire.send((peer["claimed"] if peer else "unknown").encode().ljust(32))
 
         inner = self.server(answer_with_the_claim)
@@ -58,8 +59,9 @@ class PeerMap(ProcessTest):
                 self.assertEqual((peer["claimed"], peer["edge_session"]), ("203.0.113.7:51413", "the-id"))
                 self.assertEqual(peer["measured"], "%s:%d" % client.local)
                 self.assertIs(peer["claim_trusted"], True)
+        self.assertEqual(accepted.read(5), b"hello")
         accepted.close()
-        self.assertEqual(client.sock.recv(10), b"")
+        self.assertTrue(client.at_end())
         client.close()
         wait_until(lambda: gateway.admin.peer(name) is None, "the entry to go")
 

@@ -20,7 +20,7 @@ class Silence(ProcessTest):
 
     def check_silent(self, daemon, counter=None):
         """All are counted, and as nothing else; the only session in the log is the one that said something."""
-        count, kind = COUNT, daemon.arguments[0].rpartition("/")[2]
+        count, kind = COUNT, daemon.program.rpartition("/")[2]
         wait_until(
             lambda: daemon.admin.metric(f"{kind}_sessions_ended_total", reason="silent") == count,
             lambda: f"{count} silent sessions; metrics: {daemon.admin.get('/metrics')[1]}",

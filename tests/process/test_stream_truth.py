@@ -4,7 +4,6 @@ import functools
 import hashlib
 import os
 import select
-import socket
 import threading
 
 from ravelin import wire
@@ -156,6 +155,8 @@ class StreamTruth(ProcessTest):
     def test_an_origin_that_does_not_read_stops_the_client_and_costs_no_memory(self, path):
         sessions = [path.open_session() for _ in range(10)]
         before = [daemon.resident_bytes() for daemon in path.daemons]
+        for client, _ in sessions:
+            client.sock.setblocking(False)
         block, taken = bytes(256 * 1024), [0] * len(sessions)
 
         def fill():
@@ -163,7 +164,7 @@ class StreamTruth(ProcessTest):
             moved = False
             for number, (client, _) in enumerate(sessions):
                 try:
-                    taken[number] += client.sock.send(block, socket.MSG_DONTWAIT)
+                    taken[number] += client.sock.send(block)
                     moved = True
                 except BlockingIOError:
                     continue

@@ -50,7 +50,7 @@ class ProcessTest(unittest.TestCase):
         """Starts build/<preset>/bin/<name> with an admin socket and a JSON log."""
         admin = f"{self.folder}/{name}-{len(self._daemons)}.sock"
         common = ["--admin", f"unix:{admin}", "--log-format", "json"]
-        started = daemons.Daemon([*prefix, program(name), *arguments, *common], admin, ports, **popen)
+        started = daemons.Daemon(program(name), [*prefix, program(name), *arguments, *common], admin, ports, **popen)
         self._daemons.append(started)
         started.port = ports[0] if ports else None
         started.address = f"127.0.0.1:{started.port}"

@@ -39,6 +39,13 @@ def process_tree(pid):
     return tree
 
 
+def _command_of(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
+    except OSError:
+        return None
+
+
 def sockets_of(pid):
     """How many descriptors of this process and its descendants are sockets."""
     count = 0
@@ -69,8 +76,9 @@ def is_listening(port):
 class Daemon:
     """Owned by the test that started it. Its stderr is read by a thread of its own that ends with the process."""
 
-    def __init__(self, arguments, admin_path, ports, **popen):
+    def __init__(self, program, arguments, admin_path, ports, **popen):
         self.arguments = arguments
+        self.program = program
         self.admin = Admin(admin_path) if admin_path else None
         self.ports = ports
         self.lines = []  # parsed log lines, in order
@@ -83,6 +91,10 @@ class Daemon:
 
     @property
     def pid(self):
+        """The daemon's own process, also where another program (strace, unshare) has started it."""
+        for member in process_tree(self.process.pid):
+            if _command_of(member) == self.program:
+                return member
         return self.process.pid
 
     def _read_log(self):
@@ -104,7 +116,7 @@ class Daemon:
                 raise AssertionError(f"{self.arguments} ended with {self.process.returncode}:\n{self.log_text()}")
             return all(map(is_listening, self.ports)) and (not self.admin or os.path.exists(self.admin.path))
 
-        wait_until(ready, f"{self.arguments[0]} to listen")
+        wait_until(ready, f"{self.program} to listen")
         self._sockets_at_rest = sockets_of(self.pid)
         return self
 
@@ -147,31 +159,31 @@ class Daemon:
             return
         wait_until(
             lambda: sockets_of(self.pid) <= self._sockets_at_rest,
-            lambda: f"{self.arguments[0]} to close its sockets: {sockets_of(self.pid)}, "
+            lambda: f"{self.program} to close its sockets: {sockets_of(self.pid)}, "
             f"{self._sockets_at_rest} at the start; log:\n{self.log_text()}",
         )
 
     def drain(self):
         """TERM; returns when the ports are free for a successor. Sessions that run go on."""
-        self.process.send_signal(signal.SIGTERM)
-        wait_until(lambda: not any(map(is_listening, self.ports)), f"{self.arguments[0]} to let go of its ports")
+        os.kill(self.pid, signal.SIGTERM)
+        wait_until(lambda: not any(map(is_listening, self.ports)), f"{self.program} to let go of its ports")
 
     def stop(self, code=0):
         """TERM, and a clean end."""
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
+            os.kill(self.pid, signal.SIGTERM)
         try:
             self.process.wait(patience())
         except subprocess.TimeoutExpired:
             self.kill()
-            raise AssertionError(f"{self.arguments[0]} did not end after TERM; log:\n{self.log_text()}") from None
+            raise AssertionError(f"{self.program} did not end after TERM; log:\n{self.log_text()}") from None
         self._reader.join(patience())
         self.process.stderr.close()
         if self.process.returncode != code or self.noise:
-            raise AssertionError(f"{self.arguments[0]} ended with {self.process.returncode}; log:\n{self.log_text()}")
+            raise AssertionError(f"{self.program} ended with {self.process.returncode}; log:\n{self.log_text()}")
 
     def kill(self):
-        for member in reversed(process_tree(self.pid)):
+        for member in reversed(process_tree(self.process.pid)):
             try:
                 os.kill(member, signal.SIGKILL)
             except ProcessLookupError:

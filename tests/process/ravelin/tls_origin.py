@@ -81,6 +81,7 @@ class TlsOrigin(http.server.ThreadingHTTPServer):
     def finish_request(self, request, client_address):
         with self.context.wrap_socket(request, server_side=True) as secured:  # in the connection's own thread
             super().finish_request(secured, client_address)
+            secured.unwrap()  # close_notify, without which a client must take the end for a truncation (RFC 8446, 6.1)
 
     def handle_error(self, request, client_address):
         pass  # a broken connection shows at the client, where the test looks

@@ -13,14 +13,8 @@ class Wire:
     def __init__(self, sock, seconds=10.0):
         self.sock = sock
         self.sock.settimeout(patience(seconds))
-
-    @property
-    def local(self):
-        return self.sock.getsockname()[:2]
-
-    @property
-    def peer(self):
-        return self.sock.getpeername()[:2]
+        self.local = self.sock.getsockname()[:2]
+        self.peer = self.sock.getpeername()[:2]  # here, because it is not to be had any more once the session has ended
 
     def send(self, data):
         self.sock.sendall(data)

@@ -32,7 +32,7 @@ mode_t mode_of(const std::string& path) {
 TEST_CASE("the socket file has the mode asked for, whatever the umask, and goes with its listener") {
   const TemporaryDirectory directory;
   const std::string path = directory.file("s");
-  for (const mode_t mask : {0077, 0000}) {
+  for (const mode_t mask : {mode_t{0077}, mode_t{0000}}) {
     const mode_t before = ::umask(mask);
     const auto listener = Listener::open({.path = path}, 0660);
     ::umask(before);

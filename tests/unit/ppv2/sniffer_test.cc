@@ -49,17 +49,16 @@ Run sniff(std::string_view bytes, std::size_t piece, ppv2::Rules rules = {Policy
 TEST_CASE("however a stream is cut, the next layer gets its bytes once, in order and without the header") {
   for (const Vector& vector : load_vectors()) {
     CAPTURE(vector.name);
-    const std::string outcome = vector.expected.at("outcome");
     for (const std::size_t piece : {std::size_t{1}, std::size_t{7}, std::size_t{100}, vector.bytes.size()}) {
       const Run run = sniff(vector.bytes, piece);
-      if (expects_header(vector)) {
+      if (vector.is_header()) {
         REQUIRE(run.step.action == Action::accept);
         CHECK(run.has_claim);
-        CHECK(run.payload == vector.bytes.substr(vector.expected.at("header_length")));
-      } else if (outcome == "reject") {
+        CHECK(run.payload == vector.bytes.substr(vector.header_length));
+      } else if (vector.outcome == "reject") {
         REQUIRE(run.step.action == Action::reject);
         CHECK(run.payload.empty());
-      } else if (outcome != "need-more") {
+      } else if (vector.outcome != "need-more") {
         REQUIRE(run.step.action == Action::pass);
         CHECK(run.payload == vector.bytes);
         CHECK(!run.has_claim);

@@ -4,16 +4,13 @@
 #include <ppv2/decoder.h>
 
 #include <cstring>
-#include <fstream>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace ppv2_test {
-
-using nlohmann::json;
 
 // A heap buffer of exactly this size, so that a sanitizer sees the first byte read behind it.
 class Exact {
@@ -28,48 +25,51 @@ class Exact {
   std::unique_ptr<std::byte[]> data_;
 };
 
-inline std::string from_hex(std::string_view hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16)));
-  return bytes;
-}
-
-inline std::string hex(ppv2::Bytes bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string out;
-  for (const std::byte byte : bytes) {
-    out.push_back(kDigits[static_cast<unsigned>(byte) >> 4]);
-    out.push_back(kDigits[static_cast<unsigned>(byte) & 15]);
-  }
-  return out;
-}
-
-struct Vector {
-  std::string name;
-  std::string bytes;
-  json expected;
-  std::string after_eof;  // derived need-more vectors
-};
-
-inline std::vector<Vector> load_vectors() {
-  std::vector<Vector> vectors;
-  for (const char* const file : {"captured.json", "derived.json"}) {
-    std::ifstream in(std::string(PPV2_VECTORS) + "/" + file);
-    const json index = json::parse(in);
-    for (const json& v : index.at("vectors"))
-      vectors.push_back(
-          {v.at("name"), from_hex(v.at("hex").get<std::string>()), v.at("expected"), v.value("after_eof", "")});
-  }
-  return vectors;
-}
+std::string from_hex(std::string_view hex);
+std::string hex(ppv2::Bytes bytes);
 
 inline ppv2::Bytes bytes_of(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
 
-inline bool expects_header(const Vector& vector) {
-  return vector.expected.at("outcome").get<std::string>().starts_with("proxy-");
-}
+// What a vector expects of one end.
+struct End {
+  std::string ip;         // empty for a Unix end
+  std::string hex;        // its bytes, where the index gives them
+  std::string v4_mapped;  // the IPv4 spelling, where there is one
+  std::string path;       // up to the first NUL
+  int port = 0;
+};
+
+struct Field {
+  int type = 0;
+  std::string name;
+  std::string value;  // hex
+  bool is_ssl = false;
+  int client = 0;
+  unsigned verify = 0;
+  bool verified = false;
+  std::vector<Field> fields;
+};
+
+struct Vector {
+  std::string name;
+  std::string bytes;
+  std::string outcome;    // proxy-v1, proxy-v2, reject, need-more, other, tls-client-hello
+  std::string after_eof;  // of need-more: other, reject
+  std::string payload;    // what follows: an outcome, or empty for nothing
+  std::size_t decisive = 0;
+  std::size_t header_length = 0;
+  int version = 0;
+  std::string command, family, transport;
+  std::optional<End> source, destination;
+  std::optional<std::vector<int>> types;
+  std::optional<std::vector<Field>> fields;
+
+  [[nodiscard]] bool is_header() const { return version != 0; }
+  [[nodiscard]] bool is_passed_on() const { return outcome == "other" || outcome == "tls-client-hello"; }
+};
+
+std::vector<Vector> load_vectors();
 
 }  // namespace ppv2_test

@@ -168,7 +168,7 @@ TEST_CASE("a session whose origin has left its pool is still counted off in the 
 TEST_CASE("a session taken over from another process counts where it is connected to") {
   Scene scene({"192.0.2.1:443", "192.0.2.2:443"});
   Scene::Session session;
-  session.extension.counted_by = 4711;  // another process
+  session.extension = {.process = 4711, .counted = 1};
   session.record.origin = 77;
   session.record.attempts = 1;
   session.record.origin_peer = *sys::SocketAddress::parse("192.0.2.2:443");
@@ -176,6 +176,18 @@ TEST_CASE("a session taken over from another process counts where it is connecte
   CHECK(scene.candidate(1).sessions == 1);
   scene.policy->ended(session.view());
   CHECK(scene.candidate(1).sessions == 0);
+}
+
+TEST_CASE("a session that another process had begun to connect may try every origin again") {
+  Scene scene({"192.0.2.1:443"});
+  Scene::Session session;
+  session.extension = {.process = 4711, .counted = 1};
+  session.record.tried = ~std::uint64_t{0};
+  session.record.attempts = 64;
+  CHECK(scene.next(session) == "192.0.2.1:443");
+  scene.policy->attempt_failed(session.view(), ECONNREFUSED);
+  CHECK(scene.candidate(0).sessions == 0);
+  CHECK(scene.next(session) == "none");
 }
 
 TEST_CASE("a finished session writes one line that has all its fields") {

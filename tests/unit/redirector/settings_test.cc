@@ -65,7 +65,7 @@ header: {crc32c: true}
 TEST_CASE("a listener of a pool that is not there is refused, with the place in the file") {
   const auto errors =
       errors_of("listeners:\n  - {address: ':1', pool: mian}\npools:\n  - {name: main, origins: [{address: 'a:1'}]}\n");
-  CHECK(errors.find("edge.yaml:2:28:") != errors.npos);
+  CHECK(errors.find("edge.yaml:2:27:") != errors.npos);
   CHECK(errors.find("there is no pool 'mian'") != errors.npos);
 }
 

@@ -1,0 +1,14 @@
+// The table of the daemon's settings.
+#pragma once
+
+#include "config/schema.h"
+#include "daemon/settings.h"
+#include "gateway/settings.h"
+
+namespace ravelin::gateway {
+
+struct Settings : daemon::DaemonSettings, FrontSettings {};
+
+[[nodiscard]] config::Schema<Settings> settings_schema();
+
+}  // namespace ravelin::gateway
