@@ -129,9 +129,7 @@ class DebianPackages(Folder):
     def test_the_library_s_package_has_the_versioned_library_and_no_more(self):
         beside = [path for path in self.paths("libppv2-1") if not path.startswith("/usr/share/")]
         multiarch = run("cc", "-print-multiarch").strip()
-        self.assertEqual(
-            sorted(beside), [f"/usr/lib/{multiarch}/{LIBRARY}", f"/usr/lib/{multiarch}/{LIBRARY}.0.0"]
-        )
+        self.assertEqual(sorted(beside), [f"/usr/lib/{multiarch}/{LIBRARY}", f"/usr/lib/{multiarch}/{LIBRARY}.0.0"])
         control = self.folder / "control"
         run("dpkg-deb", "-e", self.packages["libppv2-1"], control)
         self.assertRegex((control / "shlibs").read_text(), r"^libppv2 1 libppv2-1 \(>= [\d.]+\)\n$")
