@@ -21,9 +21,10 @@ enum Counter : unsigned {
   kOpened = relay::kPolicyCounters,  // one for each outcome × version × trusted source, see opened()
   kRefusals = kOpened + 3 * 3 * 2,   // one for each ppv2::Reason
   kTrustedWithoutHeader = kRefusals + ppv2::kReasonCount,
-  kSilent,      // no byte came
-  kHeaderOnly,  // a header and nothing behind it
-  kLocal,       // the sender spoke for itself, as health checks do
+  kSilent,         // no byte came
+  kHeaderOnly,     // a header and nothing behind it
+  kLocal,          // the sender spoke for itself, as health checks do
+  kLinesHeldBack,  // lines of refused and failed sessions beyond their budget
   kLastCounter
 };
 static_assert(static_cast<unsigned>(kLastCounter) <= relay::kMaxCounters);

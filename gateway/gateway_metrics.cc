@@ -33,6 +33,10 @@ constexpr std::array kTotals{
            .help = "Connections whose sender spoke for itself (LOCAL), as health checks do.",
            .type = MetricType::counter},
           kLocal},
+    Total{{.name = "gateway_log_lines_held_back_total",
+           .help = "Lines of refused and failed sessions that were not written, their budget being spent.",
+           .type = MetricType::counter},
+          kLinesHeldBack},
 };
 
 constexpr FamilySpec kOpenings{.name = "gateway_openings_total",

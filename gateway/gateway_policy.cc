@@ -29,11 +29,12 @@ bool is_failure(relay::Reason reason) {
 }  // namespace
 
 GatewayPolicy::GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers,
-                             relay::CounterBlock& counters, sys::Log& log)
+                             relay::CounterBlock& counters, sys::Log& log, Clock now)
     : facts_(std::move(facts)),
       peers_(peers),
       counters_(counters),
       log_(log),
+      now_(std::move(now)),
       hop_(facts_->inner, facts_->inner_sources, peers) {}
 
 void GatewayPolicy::replace(std::shared_ptr<const GatewayFacts> facts) {
@@ -128,7 +129,16 @@ void GatewayPolicy::ended(SessionView session) {
     // its sessions from the log would.
     if (empty || (kept.is_local() && kept.trusted_source != 0)) return;
   }
-  log_end(session);
+  if (may_log(session.record, kept)) {
+    log_end(session);
+  } else {
+    counters_.add(kLinesHeldBack);
+  }
+}
+
+bool GatewayPolicy::may_log(const SessionRecord& record, const GatewaySession& kept) {
+  if (kept.fault != ppv2::Reason::none) return refused_lines_.admit(log_, now_());
+  return !is_failure(record.reason) || failed_lines_.admit(log_, now_());
 }
 
 void GatewayPolicy::log_end(SessionView session) {

@@ -8,14 +8,17 @@
 
 #include <ppv2/peer_map.h>
 
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/log_budget.h"
 #include "gateway/counters.h"
 #include "gateway/door.h"
 #include "gateway/inner_header.h"
 #include "gateway/inner_hop.h"
+#include "relay/clock.h"
 #include "relay/counters.h"
 #include "relay/policy.h"
 #include "sys/log.h"
@@ -32,9 +35,11 @@ struct GatewayFacts {
 
 class GatewayPolicy final : public relay::SessionPolicy {
  public:
+  using Clock = std::function<std::int64_t()>;  // milliseconds of CLOCK_MONOTONIC
+
   // Borrows peers, counters and log.
   GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers, relay::CounterBlock& counters,
-                sys::Log& log);
+                sys::Log& log, Clock now = relay::monotonic_ms);
 
   // Other rules for the same listeners and the same server; for what comes from now on.
   void replace(std::shared_ptr<const GatewayFacts> facts);
@@ -53,12 +58,17 @@ class GatewayPolicy final : public relay::SessionPolicy {
   [[nodiscard]] const Door& door_of(const relay::SessionRecord& record) const;
   [[nodiscard]] relay::Opening look(relay::SessionView session, std::span<const std::byte> bytes, ppv2::Moment moment);
   void count_opening(GatewaySession& kept, Opened outcome);
+  [[nodiscard]] bool may_log(const relay::SessionRecord& record, const GatewaySession& kept);
   void log_end(relay::SessionView session);
 
   std::shared_ptr<const GatewayFacts> facts_;
   ppv2::PeerMap& peers_;
   relay::CounterBlock& counters_;
   sys::Log& log_;
+  Clock now_;
+  // Scanners, or a server that is down, must not fill the disk; what was served is what the log is for.
+  daemon::LogBudget refused_lines_{"session_refused", 20, 100};
+  daemon::LogBudget failed_lines_{"session_failed", 20, 100};
   InnerHop hop_;
   std::unordered_map<const relay::SessionRecord*, ppv2::PeerMap::Guard> guards_;  // a record stands for its slot
 };

@@ -91,4 +91,13 @@ config::Schema<Settings> settings_schema() {
   return schema;
 }
 
+config::Program program() {
+  return {.name = "gateway",
+          .version = RAVELIN_VERSION,
+          .summary =
+              "The origin's front: takes the PROXY header off what edges forward, and knows who is behind every "
+              "connection to the server",
+          .example = "gateway --listen :8443 --inner 127.0.0.1:9443 --trusted-edge 203.0.113.0/24"};
+}
+
 }  // namespace ravelin::gateway

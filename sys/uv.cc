@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
+#include <mutex>
 #include <stdexcept>
+#include <thread>
 
 namespace ravelin::sys {
 namespace {
@@ -101,71 +103,65 @@ void Poll::stop() {
   uv_poll_stop(&box_->handle);
 }
 
-// A request that is under way on the pool cannot be taken back, so it owns itself until it ends; the owner only mutes
-// it.
-struct Resolve::Request {
-  uv_getaddrinfo_t raw{};
+struct Resolve::Question {
   std::string host;
   std::uint16_t port = 0;
-  Callback callback;
-  bool finished = false;
-  bool muted = false;
+  std::mutex mutex;        // guards the two below
+  Async* asker = nullptr;  // null: nobody waits any more
+  Result<std::vector<SocketAddress>> answer;
 
-  static void done(uv_getaddrinfo_t* raw, int status, addrinfo* list) {
-    auto* self = static_cast<Request*>(raw->data);
-    self->finished = true;
-    if (self->muted) {
-      uv_freeaddrinfo(list);
-      delete self;
-      return;
-    }
-    // The callback may end its owner, and with it this request.
-    auto answer = self->answer(status, list);
-    const Callback callback = std::move(self->callback);
-    callback(std::move(answer));
-  }
-
-  [[nodiscard]] Result<std::vector<SocketAddress>> answer(int status, addrinfo* list) const {
+  // Blocks for as long as the resolver does.
+  void ask() {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = AI_ADDRCONFIG;
+    addrinfo* list = nullptr;
+    const int status = ::getaddrinfo(host.c_str(), nullptr, &hints, &list);
     std::vector<SocketAddress> found;
     for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
       SocketAddress address = SocketAddress::from(entry->ai_addr, entry->ai_addrlen);
       address.port = port;
       if (address.is_ip() && std::ranges::find(found, address) == found.end()) found.push_back(address);
     }
-    uv_freeaddrinfo(list);
-    if (status != 0) return fail(0, "cannot resolve {}: {}", host, uv_strerror(status));
-    if (found.empty()) return fail(0, "cannot resolve {}: no addresses", host);
-    return found;
+    if (list != nullptr) ::freeaddrinfo(list);
+    const std::scoped_lock lock(mutex);
+    if (status != 0) {
+      answer = fail(0, "cannot resolve {}: {}", host, ::gai_strerror(status));
+    } else if (found.empty()) {
+      answer = fail(0, "cannot resolve {}: no addresses", host);
+    } else {
+      answer = std::move(found);
+    }
+    if (asker != nullptr) asker->send();
   }
 };
 
-void Resolve::Canceller::operator()(Request* request) const {
-  if (request->finished) {
-    delete request;
-    return;
-  }
-  request->muted = true;
-  uv_cancel(reinterpret_cast<uv_req_t*>(&request->raw));
-}
-
-Resolve::Resolve(Loop& loop, std::string host, std::uint16_t port, Callback callback) : request_(new Request{}) {
-  request_->host = std::move(host);
-  request_->port = port;
-  request_->callback = std::move(callback);
-  request_->raw.data = request_.get();
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG;
-  const int status =
-      uv_getaddrinfo(loop.raw(), &request_->raw, &Request::done, request_->host.c_str(), nullptr, &hints);
-  if (status != 0) {
-    request_->finished = true;
-    throw std::runtime_error(fmt::format("uv_getaddrinfo: {}", uv_strerror(status)));
+Resolve::Resolve(Loop& loop, std::string host, std::uint16_t port, Callback callback)
+    : callback_(std::move(callback)), question_(std::make_shared<Question>()), answered_(loop, [this] { deliver(); }) {
+  question_->host = std::move(host);
+  question_->port = port;
+  question_->asker = &answered_;
+  try {
+    std::thread([question = question_] { question->ask(); }).detach();
+  } catch (const std::system_error& error) {
+    question_->answer = fail(error.code().value(), "cannot start a thread to resolve {}", question_->host);
+    answered_.send();
   }
 }
 
-Resolve::Resolve(Resolve&&) noexcept = default;
-Resolve& Resolve::operator=(Resolve&&) noexcept = default;
-Resolve::~Resolve() = default;
+Resolve::~Resolve() {
+  const std::scoped_lock lock(question_->mutex);
+  question_->asker = nullptr;
+}
+
+void Resolve::deliver() {
+  Result<std::vector<SocketAddress>> answer;
+  {
+    const std::scoped_lock lock(question_->mutex);
+    answer = std::move(question_->answer);
+  }
+  const Callback callback = std::move(callback_);  // the callback may end this
+  callback(std::move(answer));
+}
 
 }  // namespace ravelin::sys

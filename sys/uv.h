@@ -107,22 +107,26 @@ class Poll {
   detail::Owned<uv_poll_t, Callback> box_;
 };
 
-// Resolves a name on libuv's thread pool with the system's resolver.
+// Resolves a name with the system's resolver, on a thread of its own: getaddrinfo(3) can neither be cut short nor, in
+// libuv's pool, be left alone at the end of the program, and a name that hangs must hold up neither others nor the
+// exit.
 class Resolve {
  public:
-  // The addresses with the port asked for, in the resolver's order without repetition; or why there are none.
+  // The addresses with the port asked for, in the resolver's order without repetition; or why there are none. Called on
+  // the loop's thread; may end its own Resolve.
   using Callback = std::function<void(Result<std::vector<SocketAddress>>)>;
   Resolve(Loop& loop, std::string host, std::uint16_t port, Callback callback);
-  Resolve(Resolve&&) noexcept;
-  Resolve& operator=(Resolve&&) noexcept;
-  ~Resolve();  // cancels: the callback is not called any more
+  Resolve(const Resolve&) = delete;
+  Resolve& operator=(const Resolve&) = delete;
+  ~Resolve();  // the callback is not called any more
 
  private:
-  struct Request;
-  struct Canceller {
-    void operator()(Request* request) const;
-  };
-  std::unique_ptr<Request, Canceller> request_;
+  struct Question;
+  void deliver();
+
+  Callback callback_;
+  std::shared_ptr<Question> question_;  // shared with the thread, which may outlive this
+  Async answered_;
 };
 
 }  // namespace ravelin::sys

@@ -98,7 +98,9 @@ class Ppv2Command(unittest.TestCase):
                 self.assertEqual(int(lines[caret - 1][:7], 16), offset // 16 * 16)
 
     def test_sniff_decides_without_waiting_for_the_end_of_the_stream(self):
-        sniff = subprocess.Popen([program("ppv2"), "sniff", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        sniff = subprocess.Popen(
+            [program("ppv2"), "sniff", "--json", "-"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         try:
             for piece in TCP4[:5], TCP4[5:20], TCP4[20:]:
                 sniff.stdin.write(piece)
@@ -129,9 +131,7 @@ class Ppv2Command(unittest.TestCase):
         self.assertEqual(ppv2("encode", *ends).stdout, TCP4)
         self.assertEqual(ppv2("encode", *ends, "--hex").stdout.decode(), TCP4.hex() + "\n")
         self.assertEqual(ppv2("encode", "--local").stdout, header.v2_local())
-        self.assertEqual(
-            ppv2("encode", "--v1", *ends).stdout, header.v1(("192.0.2.1", 4000), ("198.51.100.1", 443))
-        )
+        self.assertEqual(ppv2("encode", "--v1", *ends).stdout, header.v1(("192.0.2.1", 4000), ("198.51.100.1", 443)))
         fields = ppv2("encode", *ends, "--alpn=h2", "--authority=shop.example", "--unique-id=id-1", "--tlv=0xE0=0001")
         read = header.decode_v2(fields.stdout)
         self.assertEqual(read.tlvs, [(1, b"h2"), (2, b"shop.example"), (5, b"id-1"), (0xE0, b"\0\1")])
@@ -139,9 +139,7 @@ class Ppv2Command(unittest.TestCase):
         self.assertEqual(crc, header.v2(("192.0.2.1", 4000), ("198.51.100.1", 443), [(224, b""), (225, b"\xff")], True))
         self.assertEqual(len(ppv2("encode", *ends, "--crc32c", "--pad", "64").stdout), 64)
         mixed = header.v2(("::ffff:192.0.2.1", 1), ("2001:db8::1", 2))
-        self.assertEqual(
-            ppv2("encode", "--source", "192.0.2.1:1", "--destination", "[2001:db8::1]:2").stdout, mixed
-        )
+        self.assertEqual(ppv2("encode", "--source", "192.0.2.1:1", "--destination", "[2001:db8::1]:2").stdout, mixed)
 
     def test_encode_and_decode_agree_on_unix_paths(self):
         made = ppv2("encode", "--source", "unix:@name", "--destination", "unix:/run/app.sock").stdout

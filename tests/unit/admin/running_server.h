@@ -22,7 +22,7 @@ namespace ravelin::admin::test {
 
 using namespace std::chrono_literals;
 
-inline constexpr auto kLong = 20s;  // the deadline of every wait: reached only when something is broken
+inline constexpr auto kLong = 60s;  // the deadline of every wait: reached only when something is broken
 
 // A directory that goes with its owner.
 class TemporaryDirectory {

@@ -237,3 +237,25 @@ TEST_CASE("an identifier that cannot be printed is shown in hex") {
   CHECK(printable("abc-1") == "abc-1");
   CHECK(printable(std::string_view("\x00\xff", 2)) == "00ff");
 }
+
+TEST_CASE("a scanner's refused headers have a budget of lines, and what is held back is counted and said") {
+  constexpr unsigned kKnocks = 1000;
+  Rig rig;
+  const auto knock = [&] {
+    FakeSession session;
+    const auto opening = rig.policy->inspect(session.view(), octets("PROXY TCP9 \r\n"), false);
+    REQUIRE(opening.verdict == Opening::Verdict::refuse);
+    end(*rig.policy, session, opening.reason);
+  };
+  for (unsigned i = 0; i < kKnocks; ++i) knock();
+  rig.now_ms += 1000;
+  knock();
+  CHECK(rig.counters.value(refusal(ppv2::Reason::v1_family)) == kKnocks + 1);
+  const auto held_back = rig.counters.value(kLinesHeldBack);
+  CHECK(held_back == kKnocks - 100);
+  const auto lines = rig.log.lines();
+  REQUIRE(lines.size() == 102);
+  CHECK(lines[100]["event"] == "lines_held_back");
+  CHECK(lines[100]["count"] == held_back);
+  CHECK(lines[101]["event"] == "session_closed");
+}

@@ -2,6 +2,9 @@
 
 #include <doctest/doctest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include "config/config.h"
 
 using namespace ravelin;
@@ -10,10 +13,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const config::Program kProgram{.name = "gateway", .version = "0", .summary = "s", .example = "e"};
-
 auto from_flags(std::vector<std::string> arguments) {
-  return config::load_quietly(std::span<const std::string>(arguments), settings_schema(), kProgram);
+  return config::load_quietly(std::span<const std::string>(arguments), settings_schema(), program());
 }
 
 std::string error_of(std::string_view yaml) {
@@ -97,4 +98,12 @@ TEST_CASE("a policy that needs trusted edges and has none says what would happen
 TEST_CASE("an inner address that cannot be one is refused at its place") {
   CHECK(
       error_of("listeners: [{address: ':8443'}]\ninner: server.example:443\n").starts_with("gateway.yaml:2:8: inner:"));
+}
+
+TEST_CASE("the reference page in the tree is the one that the program prints") {
+  std::ifstream file(RAVELIN_SOURCE "/docs/reference/gateway.md");
+  std::ostringstream page;
+  page << file.rdbuf();
+  const bool is_current = page.str() == config::reference_markdown(settings_schema(), program());
+  CHECK_MESSAGE(is_current, "run: gateway --reference markdown > docs/reference/gateway.md");
 }

@@ -57,10 +57,12 @@ struct Rig {
   ReadableLog log;
   ppv2::PeerMap peers;
   relay::CounterBlock counters;
+  std::int64_t now_ms = 1'000'000;
   std::optional<GatewayPolicy> policy;
 
   explicit Rig(GatewayFacts facts) {
-    policy.emplace(std::make_shared<const GatewayFacts>(std::move(facts)), peers, counters, log.log());
+    policy.emplace(std::make_shared<const GatewayFacts>(std::move(facts)), peers, counters, log.log(),
+                   [this] { return now_ms; });
   }
   Rig() : Rig(default_facts()) {}
 
