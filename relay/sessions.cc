@@ -86,8 +86,10 @@ SessionId Sessions::new_id(std::int64_t wall_us) {
 void Sessions::on_event(Readiness::Event event) {
   const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
-  const SessionRecord& record = slots_.record(place);
+  SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  // Told once, and perhaps long before the mark is reached.
+  if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
   switch (record.phase) {
     case Phase::waiting:
       return look(place, event.flags);
