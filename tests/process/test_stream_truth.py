@@ -4,6 +4,7 @@ import functools
 import hashlib
 import os
 import select
+import socket
 import threading
 
 from ravelin import wire
@@ -25,7 +26,7 @@ class Path:
         self.origin = test.listener(backlog=512)
         gateway = test.gateway(self.origin.address) if "gateway" in topology else None
         edge = test.edge((gateway or self.origin).address) if "edge" in topology else None
-        self._header_arrives = gateway is None
+        self.header_arrives = gateway is None
         self.daemons = [daemon for daemon in (edge, gateway) if daemon]
 
     def open_session(self):
@@ -33,7 +34,7 @@ class Path:
         client = self._test.connect(self.daemons[0], seconds=120)
         client.send(b"hello")
         inner = self.origin.accept()
-        if self._header_arrives:
+        if self.header_arrives:
             inner.read_header()
         self._test.assertEqual(inner.read(5), b"hello")
         return client, inner
@@ -116,6 +117,27 @@ class StreamTruth(ProcessTest):
             sender.start()
             self.assertEqual(client.read_to_end(), data)
             sender.join()
+
+    @on_each_path
+    def test_urgent_data_stays_in_the_stream_wherever_it_stands(self, path):
+        for before in 5, 3 * MEGABYTE:  # in the first bytes, and behind more than one turn of the engine
+            client = self.connect(path.daemons[0], seconds=30)
+            data = os.urandom(before)
+
+            def send_all(client=client, data=data):
+                client.send(data)
+                client.sock.send(b"!", socket.MSG_OOB)
+                client.send(b"after")
+                client.finish()
+
+            sender = threading.Thread(target=send_all)
+            sender.start()
+            inner = path.origin.accept()
+            if path.header_arrives:
+                inner.read_header()
+            self.assertEqual(inner.read_to_end(), data + b"!after")
+            sender.join()
+            inner.close()
 
     @on_each_path
     def test_both_directions_at_once_keep_every_byte(self, path):

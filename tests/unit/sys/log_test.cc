@@ -65,3 +65,13 @@ TEST_CASE("a log that nobody reads gives up lines instead of stopping its writer
   CHECK(log.dropped() > 10000);
   out.reset();  // lets the writer end
 }
+
+TEST_CASE("a log ends although its reader has stopped reading") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd out(ends[0]);
+  const UniqueFd in(ends[1]);
+  Log log(LogFormat::json, LogLevel::info, in.get());
+  const std::string filler(1000, 'x');
+  for (int i = 0; i < 20000; ++i) log.line(LogLevel::info, "flood").field("x", filler);
+}
