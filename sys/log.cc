@@ -1,5 +1,6 @@
 #include "sys/log.h"
 
+#include <poll.h>
 #include <spdlog/async.h>
 #include <spdlog/async_logger.h>
 #include <spdlog/sinks/base_sink.h>
@@ -42,15 +43,25 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     std::size_t left = text.size();
     while (left > 0) {
       const ssize_t written = ::write(fd_, next, left);
-      if (written < 0 && errno != EINTR) return;  // nobody reads stderr any more: nothing is left to tell them
-      if (written < 0) continue;
-      next += written;
-      left -= static_cast<std::size_t>(written);
+      if (written >= 0) {
+        next += written;
+        left -= static_cast<std::size_t>(written);
+      } else if (errno == EAGAIN) {
+        wait_until_writable();
+      } else if (errno != EINTR) {
+        return;  // nobody reads stderr any more: nothing is left to tell them
+      }
     }
   }
   void flush_() override {}
 
  private:
+  // O_NONBLOCK belongs to the open file, so whoever shares a terminal or pipe with us may have set it on our stderr.
+  void wait_until_writable() const {
+    pollfd entry{.fd = fd_, .events = POLLOUT, .revents = 0};
+    (void)::poll(&entry, 1, -1);
+  }
+
   int fd_;
 };
 
