@@ -88,6 +88,7 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
 sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
+  apply(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
   listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
   return {};

@@ -61,7 +61,6 @@ void Sessions::begin(Accepted client) {
   counters_.add(kAccepted);
 
   const ListenerOptions& listener = options(record);
-  apply(listener.client, record.client_fd);
   if (auto added = readiness_.add(record.client_fd, token(*place, Side::client)); !added) {
     end(*place, EndSide::self, EndKind::reset, Reason::internal);
     return;
@@ -88,8 +87,10 @@ SessionId Sessions::new_id(std::int64_t wall_us) {
 void Sessions::on_event(Readiness::Event event) {
   const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
-  const SessionRecord& record = slots_.record(place);
+  SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  // Told once, and perhaps long before the mark is reached.
+  if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
   switch (record.phase) {
     case Phase::waiting:
       return look(place, event.flags);
@@ -148,10 +149,8 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   record.end_kind = kind;
   record.reason = reason;
   record.last_activity_ms = monotonic_ms();
-  if (const auto facts = tcp_facts(record.client_fd, false)) record.rtt_client_us = facts->rtt_us;
-  if (record.origin_fd >= 0) {
-    if (const auto facts = tcp_facts(record.origin_fd, true)) record.rtt_origin_us = facts->rtt_us;
-  }
+  record.rtt_client_us = rtt_us(record.client_fd);
+  if (record.origin_fd >= 0) record.rtt_origin_us = rtt_us(record.origin_fd);
   policy_.ending(view);
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;

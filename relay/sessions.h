@@ -63,7 +63,7 @@ class Sessions {
   void open(Place place);
   // While they move.
   void relay_event(Place place, Side side, std::uint32_t flags);
-  [[nodiscard]] bool run_flow(Place place, Side from, bool urgent);
+  [[nodiscard]] bool run_flow(Place place, Side from);
   void fail(Place place, Side side, int error);
   void touch(Place place);
   void run_ready();

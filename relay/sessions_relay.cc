@@ -36,23 +36,23 @@ void Sessions::relay_event(Place place, Side side, std::uint32_t flags) {
       return fail(place, side, record.error(side));
   }
   constexpr std::uint32_t kReadable = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-  if ((flags & kReadable) != 0 && run_flow(place, side, (flags & EPOLLPRI) != 0)) return;
+  if ((flags & kReadable) != 0 && run_flow(place, side)) return;
   // Edge-triggered readiness reports "writable" with every event; only a flow that waits for it has use for it.
   const bool wanted = record.flow_from(other(side)).blocked != 0;
-  if (wanted && run_flow(place, other(side), false)) return;
+  if (wanted && run_flow(place, other(side))) return;
   if (before == record.up.moved + record.down.moved && (flags & (EPOLLIN | EPOLLRDHUP)) == 0 && !wanted) {
     counters_.add(kWakeupsWithoutProgress);
   }
 }
 
 // True: the session has ended.
-bool Sessions::run_flow(Place place, Side from, bool urgent) {
+bool Sessions::run_flow(Place place, Side from) {
   SessionRecord& record = slots_.record(place);
   const Flow flow{.record = record.flow_from(from),
                   .from = record.fd(from),
                   .to = record.fd(other(from)),
                   .source_error = record.error(from)};
-  const PumpResult result = pump_.run(flow, urgent);
+  const PumpResult result = pump_.run(flow);
   if (result.short_of_pipes) counters_.add(kPipesShort);
   if (result.progress) touch(place);
   switch (result.state) {
@@ -119,8 +119,8 @@ void Sessions::run_ready() {
     const auto place = static_cast<Place>((ready & 0xffffffff) >> 1);
     const SessionRecord& record = slots_.record(place);
     if (record.generation != ready >> 32 || record.phase != Phase::relaying) continue;
-    if (run_flow(place, Side::client, false)) continue;
-    (void)run_flow(place, Side::origin, false);
+    if (run_flow(place, Side::client)) continue;
+    (void)run_flow(place, Side::origin);
   }
   if (ready_.empty()) idle_.stop();
   arm_timer();

@@ -94,3 +94,13 @@ TEST_CASE("a reader who is slow behind a non-blocking descriptor gets every line
   for (std::string line; std::getline(lines, line);) whole += nlohmann::json::accept(line) ? 1 : 0;
   CHECK(whole == 500);
 }
+
+TEST_CASE("a log ends although its reader has stopped reading") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd out(ends[0]);
+  const UniqueFd in(ends[1]);
+  Log log(LogFormat::json, LogLevel::info, in.get());
+  const std::string filler(1000, 'x');
+  for (int i = 0; i < 20000; ++i) log.line(LogLevel::info, "flood").field("x", filler);
+}
