@@ -19,7 +19,20 @@ int run(int argc, char** argv) {
   auto& settings = std::get<config::Loaded<gateway::Settings>>(loaded);
   daemon::Daemon daemon(gateway::program(), settings.settings);
   gateway::Front front(daemon, std::move(settings));
-  return static_cast<int>(daemon.run(front.plan()));
+  const daemon::Plan plan = front.plan();
+  return static_cast<int>(daemon.run(plan));
+}
+
+}  // namespace
+
+// What throws is what libuv and the standard library cannot have at the start: memory, descriptors, threads.
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "gateway: %s\n", error.what());
+    return static_cast<int>(sys::Exit::failed);
+  }
 }
 
 }  // namespace
