@@ -27,18 +27,6 @@ int run(int argc, char** argv) {
 
 // What throws is what libuv and the standard library cannot have at the start: memory, descriptors, threads.
 int main(int argc, char** argv) {
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "gateway: %s\n", error.what());
-    return static_cast<int>(sys::Exit::failed);
-  }
-}
-
-}  // namespace
-
-// What throws is what libuv and the standard library cannot have at the start: memory, descriptors, threads.
-int main(int argc, char** argv) {
   sys::fill_standard_streams();
   try {
     return run(argc, argv);
