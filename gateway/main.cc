@@ -19,7 +19,8 @@ int run(int argc, char** argv) {
   auto& settings = std::get<config::Loaded<gateway::Settings>>(loaded);
   daemon::Daemon daemon(gateway::program(), settings.settings);
   gateway::Front front(daemon, std::move(settings));
-  return static_cast<int>(daemon.run(front.plan()));
+  const daemon::Plan plan = front.plan();
+  return static_cast<int>(daemon.run(plan));
 }
 
 }  // namespace

@@ -42,6 +42,7 @@ void Sessions::begin(Accepted client) {
   const auto place = slots_.take();
   if (!place) {  // the acceptor counts sessions and stops before this
     reset(client.fd.get());
+    on_ended_();  // it counts in the loop's load already
     return;
   }
   SessionRecord& record = slots_.record(*place);
@@ -204,6 +205,8 @@ std::uint32_t Sessions::adopt() {
 }
 
 void Sessions::resume_adopted() {
+  // Deadlines count from the accept and are to be set in the order in which they run out.
+  std::ranges::sort(adopted_, {}, [this](Place place) { return slots_.record(place).accepted_mono_ms; });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
   arm_timer();
 }
@@ -224,6 +227,7 @@ void Sessions::resume(Place place) {
   const std::int64_t now = monotonic_ms();
   switch (resumption.action) {
     case Resumption::Action::wait:
+      if (!options(record).wait_for_client) return connect(place);
       deadlines_.set(place, options(record).timeouts.first_byte, record.accepted_mono_ms);
       return;
     case Resumption::Action::connect:

@@ -90,7 +90,7 @@ class Sessions {
   PipePool pipes_;
   Pump pump_;
   Deadlines deadlines_;
-  std::vector<std::uint64_t> ready_;  // tokens of sessions that have used up their turn; the side is of no account
+  std::vector<std::uint64_t> ready_;  // client's tokens of sessions that have used up their turn, some of them twice
   std::mt19937_64 random_;
   std::int64_t timer_due_ = 0;  // 0: not running
   Readiness readiness_;

@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "relay/clock.h"
@@ -58,7 +59,7 @@ bool Sessions::run_flow(Place place, Side from) {
     case PumpResult::State::waiting:
       return false;
     case PumpResult::State::more:
-      ready_.push_back(token(place, from));
+      ready_.push_back(token(place, Side::client));
       idle_.start();
       return false;
     case PumpResult::State::finished:
@@ -110,7 +111,11 @@ void Sessions::touch(Place place) {
 // One turn for each session that had more to do. Those that still have come again in the next round of the loop, after
 // the events that have arrived meanwhile.
 void Sessions::run_ready() {
-  for (const std::uint64_t ready : std::exchange(ready_, {})) {
+  // Either direction asks for the turn, and so may an event in between.
+  std::vector<std::uint64_t> turns = std::exchange(ready_, {});
+  std::ranges::sort(turns);
+  turns.erase(std::ranges::unique(turns).begin(), turns.end());
+  for (const std::uint64_t ready : turns) {
     const auto place = static_cast<Place>((ready & 0xffffffff) >> 1);
     const SessionRecord& record = slots_.record(place);
     if (record.generation != ready >> 32 || record.phase != Phase::relaying) continue;
