@@ -10,12 +10,14 @@
 #include <sys/socket.h>
 
 #include <filesystem>
+#include <future>
 #include <numeric>
 #include <thread>
 
 #include "plain_policy.h"
 #include "relay/socket.h"
 #include "sys/descriptor.h"
+#include "sys/mailbox.h"
 
 using namespace ravelin;
 using namespace ravelin::relay;
@@ -116,14 +118,14 @@ class Rig {
     const auto started = engine_->start();
     REQUIRE(started);
     address_ = engine_->addresses().at(0);
-    stop_ = std::make_unique<sys::Async>(loop_, [this] {
-      engine_.reset();
-      stop_.reset();
-    });
+    control_ = std::make_unique<sys::Mailbox>(loop_);
     thread_ = std::thread([this] { loop_.run(); });
   }
   ~Rig() {
-    stop_->send();
+    control_->post([this] {
+      engine_.reset();
+      control_.reset();
+    });
     thread_.join();
   }
 
@@ -147,11 +149,23 @@ class Rig {
     CHECK(read_all(origin.get(), 12) == "HEADER hello");
     return {std::move(client), std::move(origin)};
   }
+  // The sessions with their slots, as their loops see them.
+  [[nodiscard]] std::vector<std::pair<std::ptrdiff_t, SessionRecord>> records() const {
+    std::vector<std::pair<std::ptrdiff_t, SessionRecord>> records;
+    std::promise<void> done;
+    control_->post([&] {
+      engine_->for_each_session(
+          [&](const SessionView& session) {
+            records.emplace_back(&session.record - &engine_->table().record(0), session.record);
+          },
+          [&] { done.set_value(); });
+    });
+    done.get_future().wait();
+    return records;
+  }
   // Duplicates of both sockets of the only session there is, as another process would hold them.
   [[nodiscard]] std::pair<sys::UniqueFd, sys::UniqueFd> duplicates() const {
-    const SessionTable& table = engine_->table();
-    for (std::uint32_t slot = 0; slot < table.shape().sessions; ++slot) {
-      const SessionRecord& record = table.record(slot);
+    for (const auto& [slot, record] : records()) {
       if (record.phase == Phase::relaying)
         return {sys::UniqueFd(::dup(record.client_fd)), sys::UniqueFd(::dup(record.origin_fd))};
     }
@@ -171,7 +185,7 @@ class Rig {
   sys::UniqueFd origin_;
   std::unique_ptr<Engine> engine_;
   sys::SocketAddress address_;
-  std::unique_ptr<sys::Async> stop_;
+  std::unique_ptr<sys::Mailbox> control_;
   std::thread thread_;
 };
 
@@ -409,9 +423,7 @@ TEST_CASE("new sessions go to the loop with the fewest") {
   std::vector<std::pair<sys::UniqueFd, sys::UniqueFd>> sessions;
   for (int i = 0; i < 10; ++i) sessions.push_back(rig.session());
   std::array<int, 2> loads{};
-  const SessionTable& table = rig.engine().table();
-  for (std::uint32_t slot = 0; slot < table.shape().sessions; ++slot)
-    loads[slot % 2] += table.record(slot).phase == Phase::relaying;
+  for (const auto& [slot, record] : rig.records()) ++loads[static_cast<std::size_t>(slot % 2)];
   CHECK(loads[0] == 5);
   CHECK(loads[1] == 5);
 }
