@@ -18,6 +18,10 @@ namespace {
 // be asked for.
 constexpr std::size_t kSmallAnswer = 64 << 10;
 
+// What a client must take of an answer until each deadline to be given another one: a machine under load is slow, a
+// client that stopped reading is not.
+constexpr std::size_t kLeastTaken = 1 << 20;
+
 struct Reason {
   unsigned status;
   std::string_view phrase;
@@ -128,7 +132,9 @@ void Connection::on_deadline() {
       context_.log.line(sys::LogLevel::warning, "admin_answer_late").field("target", reader_.target());
       return answer(exchange_, text_response(503, "no answer in time"));
     case Phase::answering:
-      return abandon();
+      if (sent_ - sent_before_ < kLeastTaken) return abandon();
+      sent_before_ = sent_;
+      return timer_->start(context_.limits.taking);
     case Phase::parting:
       return close();
     case Phase::closed:
@@ -206,6 +212,7 @@ void Connection::answer(std::uint64_t exchange, Response response) {
   head_ = head_of(response, close_after_);
   body_ = head_only_ ? std::string() : std::move(response.body);
   sent_ = 0;
+  sent_before_ = 0;
   counted_ = body_.size();
   context_.answer_bytes += counted_;
   enter(Phase::answering, context_.limits.taking);

@@ -86,8 +86,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool close_after_ = false;    // this answer is the last
   std::string head_;
   std::string body_;
-  std::size_t sent_ = 0;     // of head and body together
-  std::size_t counted_ = 0;  // of the answer in context_.answer_bytes
+  std::size_t sent_ = 0;         // of head and body together
+  std::size_t sent_before_ = 0;  // at the deadline before this one
+  std::size_t counted_ = 0;      // of the answer in context_.answer_bytes
 };
 
 }  // namespace ravelin::admin

@@ -15,7 +15,7 @@ struct Limits {
   std::chrono::milliseconds idle{60'000};     // between two requests, and before the first
   std::chrono::milliseconds request{10'000};  // from a request's first byte to its last
   std::chrono::milliseconds handler{10'000};  // from there to the answer
-  std::chrono::milliseconds taking{30'000};   // for the client to take the answer
+  std::chrono::milliseconds taking{30'000};   // for the client to take the answer, or a megabyte of it
   std::chrono::milliseconds parting{2'000};   // for the client to close after the last answer
 };
 

@@ -3,8 +3,8 @@
 //
 //   AdminServer server(loop, log);
 //   server.route("GET", "/origins", [&](const Request&) { return json_response(origins()); });
-//   server.route("GET", "/sessions", [&](const Request& request, Reply reply) { ask_the_loops(request,
-//   std::move(reply)); }); if (auto at = server.listen(*Endpoint::parse("unix:/run/ravelin/redirector.sock")); !at) ...
+//   server.route("GET", "/sessions", [&](const Request&, Reply reply) { ask_the_loops(std::move(reply)); });
+//   if (auto at = server.listen(*Endpoint::parse("unix:/run/ravelin/redirector.sock")); !at) ...
 //
 // Everything happens on the loop's thread, handlers included. What it keeps for clients is bounded by Limits, and no
 // client delays another one or the loop. HEAD is answered wherever GET is. Whatever is not a GET may change something,

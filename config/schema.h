@@ -143,8 +143,9 @@ class Schema : public Section {
   }
 
   // A rule over several settings, asked only when each of them is right in itself:
-  //   schema.check([](const Limits& l, Report& report) { if (l.low > l.high) report.at("low", "above 'high', expected
-  //   ..."); });
+  //   schema.check([](const Limits& limits, Report& report) {
+  //     if (limits.low > limits.high) report.at("low", "above 'high', expected ...");
+  //   });
   Schema& check(std::function<void(const T&, Report&)> rule) {
     checks_.push_back([rule = std::move(rule)](const void* object, Report& report) { rule(self(object), report); });
     return *this;

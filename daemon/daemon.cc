@@ -37,7 +37,7 @@ Daemon::Daemon(const config::Program& program, const DaemonSettings& settings)
       settings_(settings),
       log_(settings.log.format, settings.log.level),
       admin_(loop_, log_),
-      patience_(loop_, [this] { end_now(); }) {
+      patience_(loop_, [this] { end_now(relay::Reason::drained); }) {
   // splice(2) to a reset connection raises it and has no MSG_NOSIGNAL.
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -49,8 +49,9 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("program", program_.name)
       .field("version", program_.version)
       .field("pid", ::getpid());
-  const sys::Signal terminate(loop_, SIGTERM, [this] { stage_ == Stage::draining ? end_now() : drain(); });
-  const sys::Signal interrupt(loop_, SIGINT, [this] { end_now(); });
+  const sys::Signal terminate(loop_, SIGTERM,
+                              [this] { stage_ == Stage::draining ? end_now(relay::Reason::shutdown) : drain(); });
+  const sys::Signal interrupt(loop_, SIGINT, [this] { end_now(relay::Reason::shutdown); });
   const sys::Signal hangup(loop_, SIGHUP, [this, &plan] {
     if (stage_ == Stage::draining) return;  // what is read now is of no use any more
     notify("RELOADING=1");
@@ -118,9 +119,9 @@ void Daemon::drain() {
   engine_->drain([this] { loop_.stop(); });
 }
 
-void Daemon::end_now() {
+void Daemon::end_now(relay::Reason reason) {
   if (stage_ != Stage::draining) drain();
-  engine_->abort_all();
+  engine_->abort_all(reason);
 }
 
 // One line for the log, which is what a service manager keeps.

@@ -62,7 +62,7 @@ class Daemon {
   [[nodiscard]] sys::Result<void> open_admin();
   void add_pages(const Plan& plan);
   void drain();
-  void end_now();
+  void end_now(relay::Reason reason);
   [[nodiscard]] sys::Exit refuse(const sys::Error& error);
 
   config::Program program_;

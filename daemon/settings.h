@@ -1,9 +1,11 @@
 // What both daemons are told beside their own: log, admin, the engine's part. Their settings derive from these structs,
 // so that in the file everything stands side by side.
 //
-//   struct Settings : daemon::DaemonSettings { std::vector<Listener> listeners; ... };  // Listener :
-//   relay::ListenerOptions config::Schema<Settings> schema; schema.list("listeners", &Settings::listeners,
-//   listener_schema); daemon::add_daemon_settings(schema);
+//   struct Listener : relay::ListenerOptions { ... };
+//   struct Settings : daemon::DaemonSettings { std::vector<Listener> listeners; ... };
+//   config::Schema<Settings> schema;
+//   schema.list("listeners", &Settings::listeners, listener_schema);
+//   daemon::add_daemon_settings(schema);
 #pragma once
 
 #include <concepts>
@@ -51,7 +53,7 @@ void add_daemon_settings(config::Schema<T>& schema) {
               {.help = "threads that move bytes; 0 is one for each processor", .flag = "--loops", .most = 256U})
       .option("max_sessions", of(&DaemonSettings::max_sessions),
               {.help = "sessions at once, beyond which clients wait in the kernel's queue; 0 is what the limit of "
-                       "descriptors allows",
+                       "descriptors allows, a million at most",
                .most = 4'000'000U})
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
       .option("drain_timeout", of(&DaemonSettings::drain_timeout),

@@ -5,7 +5,6 @@
 #include <atomic>
 #include <csignal>
 #include <future>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -13,6 +12,7 @@
 #include "gateway/settings.h"
 #include "relay/engine.h"
 #include "sys/log.h"
+#include "sys/mailbox.h"
 #include "sys/uv.h"
 
 namespace ravelin::gateway {
@@ -95,12 +95,11 @@ class Gateway::Running {
 
   ~Running() {
     if (!thread_.joinable()) return;
-    post([this] { loop_.stop(); });
+    mail_.post([this] { loop_.stop(); });
     thread_.join();
   }
 
   [[nodiscard]] sys::Result<void> start() {
-    const SignalsBlocked blocked;
     if (auto started = engine_->start(); !started) return started;
     log_untrusted_doors(facts_->doors, log_);
     for (const auto& address : engine_->addresses()) addresses_.push_back(to_ppv2(address));
@@ -114,7 +113,7 @@ class Gateway::Running {
   bool drain(std::chrono::milliseconds patience) {
     auto drained = std::make_shared<std::promise<void>>();
     auto done = drained->get_future();
-    post([this, drained] { engine_->drain([drained] { drained->set_value(); }); });
+    mail_.post([this, drained] { engine_->drain([drained] { drained->set_value(); }); });
     return done.wait_for(patience) == std::future_status::ready;
   }
 
@@ -123,32 +122,12 @@ class Gateway::Running {
   [[nodiscard]] std::size_t sessions() const { return engine_->sessions(); }
 
  private:
-  // Runs `task` on the control loop's thread.
-  void post(std::function<void()> task) {
-    {
-      const std::scoped_lock lock(mutex_);
-      tasks_.push_back(std::move(task));
-    }
-    mail_.send();
-  }
-
-  void read_mail() {
-    std::vector<std::function<void()>> tasks;
-    {
-      const std::scoped_lock lock(mutex_);
-      tasks.swap(tasks_);
-    }
-    for (const auto& task : tasks) task();
-  }
-
   sys::Log log_;
   std::shared_ptr<const GatewayFacts> facts_;
   ppv2::PeerMap peers_;
   std::vector<ppv2::Address> addresses_;
-  std::mutex mutex_;  // guards tasks_
-  std::vector<std::function<void()>> tasks_;
   sys::Loop loop_;
-  sys::Async mail_{loop_, [this] { read_mail(); }};
+  sys::Mailbox mail_{loop_};
   std::optional<relay::Engine> engine_;
   std::thread thread_;
 };
@@ -159,6 +138,7 @@ Gateway::~Gateway() = default;
 tl::expected<std::unique_ptr<Gateway>, StartError> Gateway::start(const Options& options) {
   const auto settings = parse(options);
   if (!settings) return tl::unexpected(settings.error());
+  const SignalsBlocked blocked;  // while threads are made, the log's included
   auto running = std::make_unique<Running>(*settings, options);
   if (const auto started = running->start(); !started) {
     return refuse(started.error().code, started.error().text());

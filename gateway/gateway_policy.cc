@@ -8,26 +8,6 @@ namespace ravelin::gateway {
 using relay::Opening;
 using relay::SessionRecord;
 using relay::SessionView;
-namespace {
-
-// The client said something and was not served, or the way to the server is broken: somebody should look.
-bool is_failure(relay::Reason reason) {
-  switch (reason) {
-    case relay::Reason::no_origin:
-    case relay::Reason::connect_refused:
-    case relay::Reason::connect_timeout:
-    case relay::Reason::connect_unreachable:
-    case relay::Reason::no_source_port:
-    case relay::Reason::no_descriptors:
-    case relay::Reason::internal:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 GatewayPolicy::GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers,
                              relay::CounterBlock& counters, sys::Log& log, Clock now)
     : facts_(std::move(facts)),

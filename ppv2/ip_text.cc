@@ -80,6 +80,9 @@ Read read_ipv6(const char*& at, const char* end, std::uint8_t out[16]) noexcept 
   while (true) {
     if (at == end) return Read::more;
     const char* const group = at;
+    // Eight groups leave no room for a gap, and a gap stands for one group at least.
+    const std::size_t room = (gap >= 0 ? 14U : 16U) - size;
+    if (room < 2 && hex_digit(*at) >= 0) return Read::bad;
     unsigned value = 0;
     int digits = 0;
     for (; at != end; ++at, ++digits) {
@@ -92,9 +95,6 @@ Read read_ipv6(const char*& at, const char* end, std::uint8_t out[16]) noexcept 
       if (at != end && gap == static_cast<int>(size)) break;
       return Read::bad;
     }
-    // Eight groups leave no room for a gap, and a gap stands for one group at least.
-    const std::size_t room = (gap >= 0 ? 14U : 16U) - size;
-    if (room < 2) return at = group, Read::bad;
     if (at == end) return Read::more;
     if (*at == '.') {
       if (room < 4) return Read::bad;

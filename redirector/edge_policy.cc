@@ -38,22 +38,6 @@ bool is_our_own(int error) {
   }
 }
 
-// The client asked for something and did not get it, so that somebody may look for the reason.
-bool is_failure(Reason reason) {
-  switch (reason) {
-    case Reason::no_origin:
-    case Reason::connect_refused:
-    case Reason::connect_timeout:
-    case Reason::connect_unreachable:
-    case Reason::no_source_port:
-    case Reason::no_descriptors:
-    case Reason::internal:
-      return true;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 EdgePolicy::EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now)

@@ -43,8 +43,7 @@ struct EdgeFacts {
 
 // The policy's part of a session in the shared table.
 struct EdgeSession {
-  std::uint64_t process =
-      0;  // EdgeFacts::process of the one that numbered the record's `origin` and `tried`; 0: none yet
+  std::uint64_t process = 0;  // EdgeFacts::process of who numbered the record's `origin` and `tried`; 0: none yet
   std::uint64_t counted = 0;  // 1: the session counts there in its candidate's sessions
 };
 

@@ -9,6 +9,7 @@
 #include "redirector/edge.h"
 #include "redirector/program.h"
 #include "redirector/settings.h"
+#include "sys/descriptor.h"
 
 namespace {
 
@@ -29,6 +30,7 @@ int run(int argc, char** argv) {
 
 // What throws is what libuv and the standard library cannot have at the start: memory, descriptors, threads.
 int main(int argc, char** argv) {
+  sys::fill_standard_streams();
   try {
     return run(argc, argv);
   } catch (const std::exception& error) {

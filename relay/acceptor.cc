@@ -88,6 +88,7 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
 sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
+  apply(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
   listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
   return {};
@@ -106,7 +107,7 @@ void Acceptor::start() {
 
 void Acceptor::stop() {
   retry_.stop();
-  full_.store(false, std::memory_order_relaxed);
+  full_.store(false);
   for (Listener& listener : listeners_) {
     listener.poll.reset();
     if (!listener.unix_path.empty() && !listener.unix_path.starts_with('@')) ::unlink(listener.unix_path.c_str());
@@ -165,7 +166,7 @@ void Acceptor::pause(int error) {
     retry_.start(kRetryAfter);
     return;
   }
-  full_.store(true, std::memory_order_relaxed);
+  full_.store(true);
   if (!is_full(0)) resume();  // the last one may have ended before anybody was told to say so
 }
 
@@ -180,12 +181,12 @@ void Acceptor::log_pause(int error) {
 }
 
 void Acceptor::session_ended() {
-  if (full_.load(std::memory_order_relaxed) && !is_full(0)) resume();
+  if (full_.load() && !is_full(0)) resume();
 }
 
 void Acceptor::resume() {
   paused_ = false;
-  full_.store(false, std::memory_order_relaxed);
+  full_.store(false);
   for (const Listener& listener : listeners_) listener.poll->start(UV_READABLE);
 }
 

@@ -35,7 +35,7 @@ class Acceptor {
   // A session has ended somewhere: accepting may go on. Control loop.
   void session_ended();
   // True while a session's end would let accepting go on. Any thread.
-  [[nodiscard]] bool is_waiting_for_an_end() const { return full_.load(std::memory_order_relaxed); }
+  [[nodiscard]] bool is_waiting_for_an_end() const { return full_.load(); }
 
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
 
@@ -64,7 +64,7 @@ class Acceptor {
   const std::vector<std::unique_ptr<RelayLoop>>& loops_;
   std::vector<Listener> listeners_;
   sys::Timer retry_;
-  std::atomic<bool> full_{false};
+  std::atomic<bool> full_{false};  // sequentially consistent with the loops' loads, or both sides could miss an end
   bool paused_ = false;
   std::int64_t last_logged_ms_ = 0;
 };

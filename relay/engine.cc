@@ -22,11 +22,16 @@ unsigned processors() {
   return static_cast<unsigned>(std::max(1, CPU_COUNT(&set)));
 }
 
+// Where nobody named a limit: containers often have a descriptor limit of 2^30, and a slot costs private memory.
+constexpr std::uint32_t kMostByDefault = 1U << 20;
+constexpr std::size_t kMostSessions = 4'000'000;
+
 // A session needs two descriptors, a pipe of the pool two more.
 std::uint32_t sessions_within(std::size_t descriptors, std::uint32_t pipes) {
   const std::size_t kept = kReservedDescriptors + 2 * std::size_t{pipes};
-  return descriptors < kept + 2 ? 1
-                                : static_cast<std::uint32_t>(std::min<std::size_t>((descriptors - kept) / 2, 1U << 24));
+  return descriptors < kept + 2
+             ? 1
+             : static_cast<std::uint32_t>(std::min<std::size_t>((descriptors - kept) / 2, kMostSessions));
 }
 
 }  // namespace
@@ -42,7 +47,8 @@ Engine::Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, Polic
         .field("possible", possible)
         .field("hint", "raise the descriptor limit (LimitNOFILE=, ulimit -Hn)");
   }
-  settings_.max_sessions = settings_.max_sessions == 0 ? possible : std::min(settings_.max_sessions, possible);
+  const std::uint32_t wanted = settings_.max_sessions == 0 ? kMostByDefault : settings_.max_sessions;
+  settings_.max_sessions = std::min(wanted, possible);
 }
 
 Engine::~Engine() {
@@ -58,7 +64,7 @@ void Engine::close() {
 }
 
 sys::Result<void> Engine::start() {
-  // A slot more for each loop: the counts of sessions and of slots change at different moments of a session's end.
+  // Some slots more for each loop: the counts of sessions and of slots change at different moments of a session's end.
   auto table = SessionTable::create({.loops = settings_.loops,
                                      .sessions = settings_.max_sessions + settings_.loops * 64,
                                      .pipes = settings_.max_pipes,
@@ -84,7 +90,7 @@ sys::Result<void> Engine::start_loops(bool resumed) {
     if (drained_ && sessions() == 0) std::exchange(drained_, nullptr)();
   });
   const auto on_ended = [this] {
-    if (draining_.load(std::memory_order_relaxed) || acceptor_->is_waiting_for_an_end()) ended_->send();
+    if (draining_.load() || acceptor_->is_waiting_for_an_end()) ended_->send();
   };
   for (unsigned i = 0; i < settings_.loops; ++i) {
     loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended));
@@ -102,13 +108,13 @@ sys::Result<void> Engine::start_loops(bool resumed) {
 void Engine::drain(std::function<void()> done) {
   acceptor_->stop();
   drained_ = std::move(done);
-  draining_.store(true, std::memory_order_relaxed);
+  draining_.store(true);
   ended_->send();
 }
 
-void Engine::abort_all() {
+void Engine::abort_all(Reason reason) {
   for (const auto& loop : loops_) {
-    loop->post([](Sessions& sessions, SessionPolicy&) { sessions.end_all(Reason::shutdown); });
+    loop->post([reason](Sessions& sessions, SessionPolicy&) { sessions.end_all(reason); });
   }
 }
 

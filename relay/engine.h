@@ -46,8 +46,8 @@ class Engine {
 
   // Stops accepting and calls `done` once no session is left.
   void drain(std::function<void()> done);
-  // Ends every session at once; `drain`'s callback follows.
-  void abort_all();
+  // Ends every session at once, for `reason`; `drain`'s callback follows.
+  void abort_all(Reason reason);
 
   // The addresses that are listened on, as bound: port 0 has become a port.
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;

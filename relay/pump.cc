@@ -32,9 +32,15 @@ bool classify(int error, State failed, PumpResult& result) {
   return true;
 }
 
+// In front of urgent data splice(2) says what it says at the end of a stream that has ended: zero. Only recv(2) knows.
+bool has_bytes(int fd) {
+  char byte = 0;
+  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
 }  // namespace
 
-PumpResult Pump::run(Flow flow, bool copy) {
+PumpResult Pump::run(Flow flow) {
   PumpResult result;
   const std::uint64_t start = flow.record.moved;
   flow.record.blocked = 0;
@@ -56,10 +62,10 @@ PumpResult Pump::run(Flow flow, bool copy) {
       result.state = State::more;
       return result;
     }
-    if (copy || !fill_pipe(flow, kTurn - moved, result)) {
-      if (!copy && !result.short_of_pipes) return result;
-      if (!copy_some(flow, result)) return result;
-    }
+    if (flow.record.urgent == 0 && fill_pipe(flow, kTurn - moved, result)) continue;
+    if (flow.record.urgent == 0 && !result.short_of_pipes) return result;
+    release_pipe(flow.record);
+    if (!copy_some(flow, result)) return result;
   }
 }
 
@@ -81,7 +87,8 @@ bool Pump::empty_pipe(Flow& flow, PumpResult& result) {
   return true;
 }
 
-// True: bytes or the end of the stream were taken. False: the turn is over, or there is no pipe (short_of_pipes).
+// True: bytes or the end of the stream were taken. False: the turn is over, there is no pipe (short_of_pipes), or what
+// comes next is urgent.
 // The pipe is empty when this is called, so EAGAIN can only mean that the socket is: splice(2) does not tell.
 bool Pump::fill_pipe(Flow& flow, std::size_t most, PumpResult& result) {
   FlowRecord& record = flow.record;
@@ -99,6 +106,10 @@ bool Pump::fill_pipe(Flow& flow, std::size_t most, PumpResult& result) {
     if (taken > 0) {
       record.pending = static_cast<std::uint32_t>(taken);
       return true;
+    }
+    if (taken == 0 && has_bytes(flow.from)) {
+      record.urgent = 1;
+      return false;
     }
     if (taken == 0 && flow.source_error == 0) {
       record.eof = 1;

@@ -46,8 +46,7 @@ class Pump {
 
   Pump(PipePool& pool, std::span<std::byte> buffer) : pool_(pool), buffer_(buffer) {}
 
-  // `copy`: the source holds urgent data, which splice(2) will not pass (it stops in front of it).
-  [[nodiscard]] PumpResult run(Flow flow, bool copy = false);
+  [[nodiscard]] PumpResult run(Flow flow);
 
   // Sends `header` and what the client has said behind its first `skip` bytes in one segment, then consumes exactly the
   // skipped and the sent ones. On failure (an errno) nothing has been consumed.

@@ -10,7 +10,7 @@ RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const Engin
                      std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended)
     : on_ended_(std::move(on_ended)), policy_(std::move(policy)) {
   sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, [this] {
-    load_.fetch_sub(1, std::memory_order_relaxed);
+    load_.fetch_sub(1);
     on_ended_();
   });
   mail_ = std::make_unique<sys::Mailbox>(loop_);
@@ -30,7 +30,7 @@ RelayLoop::~RelayLoop() {
 
 void RelayLoop::start(bool resumed) {
   if (resumed) {
-    load_.store(sessions_->adopt(), std::memory_order_relaxed);
+    load_.store(sessions_->adopt());
     sessions_->resume_adopted();
   }
   thread_ = std::thread([this] {
@@ -40,7 +40,7 @@ void RelayLoop::start(bool resumed) {
 }
 
 void RelayLoop::hand_over(std::vector<Accepted> clients) {
-  load_.fetch_add(static_cast<std::uint32_t>(clients.size()), std::memory_order_relaxed);
+  load_.fetch_add(static_cast<std::uint32_t>(clients.size()));
   // std::function copies what it holds, descriptors cannot be copied.
   auto shared = std::make_shared<std::vector<Accepted>>(std::move(clients));
   mail_->post([this, shared] {

@@ -31,7 +31,7 @@ class RelayLoop {
   // Any thread. Accepted clients count from the moment they are handed over.
   void hand_over(std::vector<Accepted> clients);
   void post(std::function<void(Sessions&, SessionPolicy&)> task);
-  [[nodiscard]] std::uint32_t load() const { return load_.load(std::memory_order_relaxed); }
+  [[nodiscard]] std::uint32_t load() const { return load_.load(); }
 
  private:
   std::atomic<std::uint32_t> load_{0};  // sessions, on the way included

@@ -14,6 +14,21 @@ void add_session_fields(sys::LogLine& line, const SessionRecord& record) {
       .field("rtt_origin_us", record.rtt_origin_us);
 }
 
+bool is_failure(Reason reason) {
+  switch (reason) {
+    case Reason::no_origin:
+    case Reason::connect_refused:
+    case Reason::connect_timeout:
+    case Reason::connect_unreachable:
+    case Reason::no_source_port:
+    case Reason::no_descriptors:
+    case Reason::internal:
+      return true;
+    default:
+      return false;
+  }
+}
+
 bool is_silent(const SessionRecord& record) {
   return record.up.moved == 0 && record.down.moved == 0;
 }

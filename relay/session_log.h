@@ -1,4 +1,4 @@
-// The fields of a log line that every session has, whichever daemon carried it.
+// What the log says of every session, whichever daemon carried it, and what kind of end is worth a warning.
 #pragma once
 
 #include "relay/session_record.h"
@@ -8,6 +8,9 @@ namespace ravelin::relay {
 
 // attempts bytes_up bytes_down duration_ms end_side end_kind reason rtt_client_us rtt_origin_us
 void add_session_fields(sys::LogLine& line, const SessionRecord& record);
+
+// The client asked for something and was not served, or the way to the origin is broken: somebody may look for why.
+[[nodiscard]] bool is_failure(Reason reason);
 
 // No byte of payload went either way.
 [[nodiscard]] bool is_silent(const SessionRecord& record);

@@ -73,7 +73,8 @@ struct FlowRecord {
   std::uint8_t fin_sent = 0;    // and the destination has been told
   std::uint8_t copying = 0;     // looked-at bytes are being sent and not consumed yet
   std::uint8_t blocked = 0;     // waits for the destination to take more
-  std::uint8_t unused[4] = {};
+  std::uint8_t urgent = 0;      // the source has sent urgent data, and splice(2) stops in front of it
+  std::uint8_t unused[3] = {};
 };
 
 struct SessionId {

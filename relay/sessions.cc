@@ -42,6 +42,7 @@ void Sessions::begin(Accepted client) {
   const auto place = slots_.take();
   if (!place) {  // the acceptor counts sessions and stops before this
     reset(client.fd.get());
+    on_ended_();  // it counts in the loop's load already
     return;
   }
   SessionRecord& record = slots_.record(*place);
@@ -60,7 +61,6 @@ void Sessions::begin(Accepted client) {
   counters_.add(kAccepted);
 
   const ListenerOptions& listener = options(record);
-  apply(listener.client, record.client_fd);
   if (auto added = readiness_.add(record.client_fd, token(*place, Side::client)); !added) {
     end(*place, EndSide::self, EndKind::reset, Reason::internal);
     return;
@@ -87,8 +87,10 @@ SessionId Sessions::new_id(std::int64_t wall_us) {
 void Sessions::on_event(Readiness::Event event) {
   const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
-  const SessionRecord& record = slots_.record(place);
+  SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  // Told once, and perhaps long before the mark is reached.
+  if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
   switch (record.phase) {
     case Phase::waiting:
       return look(place, event.flags);
@@ -147,10 +149,8 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   record.end_kind = kind;
   record.reason = reason;
   record.last_activity_ms = monotonic_ms();
-  if (const auto facts = tcp_facts(record.client_fd, false)) record.rtt_client_us = facts->rtt_us;
-  if (record.origin_fd >= 0) {
-    if (const auto facts = tcp_facts(record.origin_fd, true)) record.rtt_origin_us = facts->rtt_us;
-  }
+  record.rtt_client_us = rtt_us(record.client_fd);
+  if (record.origin_fd >= 0) record.rtt_origin_us = rtt_us(record.origin_fd);
   policy_.ending(view);
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
@@ -205,6 +205,8 @@ std::uint32_t Sessions::adopt() {
 }
 
 void Sessions::resume_adopted() {
+  // Deadlines count from the accept and are to be set in the order in which they run out.
+  std::ranges::sort(adopted_, {}, [this](Place place) { return slots_.record(place).accepted_mono_ms; });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
   arm_timer();
 }
@@ -225,6 +227,7 @@ void Sessions::resume(Place place) {
   const std::int64_t now = monotonic_ms();
   switch (resumption.action) {
     case Resumption::Action::wait:
+      if (!options(record).wait_for_client) return connect(place);
       deadlines_.set(place, options(record).timeouts.first_byte, record.accepted_mono_ms);
       return;
     case Resumption::Action::connect:

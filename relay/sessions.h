@@ -63,7 +63,7 @@ class Sessions {
   void open(Place place);
   // While they move.
   void relay_event(Place place, Side side, std::uint32_t flags);
-  [[nodiscard]] bool run_flow(Place place, Side from, bool urgent);
+  [[nodiscard]] bool run_flow(Place place, Side from);
   void fail(Place place, Side side, int error);
   void touch(Place place);
   void run_ready();
@@ -90,7 +90,7 @@ class Sessions {
   PipePool pipes_;
   Pump pump_;
   Deadlines deadlines_;
-  std::vector<std::uint64_t> ready_;  // tokens of sessions that have used up their turn; the side is of no account
+  std::vector<std::uint64_t> ready_;  // client's tokens of sessions that have used up their turn, some of them twice
   std::mt19937_64 random_;
   std::int64_t timer_due_ = 0;  // 0: not running
   Readiness readiness_;

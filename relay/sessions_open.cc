@@ -156,8 +156,8 @@ void Sessions::open(Place place) {
   }
   policy_.relaying(slots_.view(place));
   touch(place);
-  if (run_flow(place, Side::client, false)) return;
-  (void)run_flow(place, Side::origin, false);
+  if (run_flow(place, Side::client)) return;
+  (void)run_flow(place, Side::origin);
 }
 
 }  // namespace ravelin::relay

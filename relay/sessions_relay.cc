@@ -3,6 +3,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "relay/clock.h"
@@ -35,30 +36,30 @@ void Sessions::relay_event(Place place, Side side, std::uint32_t flags) {
       return fail(place, side, record.error(side));
   }
   constexpr std::uint32_t kReadable = EPOLLIN | EPOLLPRI | EPOLLRDHUP | EPOLLHUP | EPOLLERR;
-  if ((flags & kReadable) != 0 && run_flow(place, side, (flags & EPOLLPRI) != 0)) return;
+  if ((flags & kReadable) != 0 && run_flow(place, side)) return;
   // Edge-triggered readiness reports "writable" with every event; only a flow that waits for it has use for it.
   const bool wanted = record.flow_from(other(side)).blocked != 0;
-  if (wanted && run_flow(place, other(side), false)) return;
+  if (wanted && run_flow(place, other(side))) return;
   if (before == record.up.moved + record.down.moved && (flags & (EPOLLIN | EPOLLRDHUP)) == 0 && !wanted) {
     counters_.add(kWakeupsWithoutProgress);
   }
 }
 
 // True: the session has ended.
-bool Sessions::run_flow(Place place, Side from, bool urgent) {
+bool Sessions::run_flow(Place place, Side from) {
   SessionRecord& record = slots_.record(place);
   const Flow flow{.record = record.flow_from(from),
                   .from = record.fd(from),
                   .to = record.fd(other(from)),
                   .source_error = record.error(from)};
-  const PumpResult result = pump_.run(flow, urgent);
+  const PumpResult result = pump_.run(flow);
   if (result.short_of_pipes) counters_.add(kPipesShort);
   if (result.progress) touch(place);
   switch (result.state) {
     case PumpResult::State::waiting:
       return false;
     case PumpResult::State::more:
-      ready_.push_back(token(place, from));
+      ready_.push_back(token(place, Side::client));
       idle_.start();
       return false;
     case PumpResult::State::finished:
@@ -110,12 +111,16 @@ void Sessions::touch(Place place) {
 // One turn for each session that had more to do. Those that still have come again in the next round of the loop, after
 // the events that have arrived meanwhile.
 void Sessions::run_ready() {
-  for (const std::uint64_t ready : std::exchange(ready_, {})) {
+  // Either direction asks for the turn, and so may an event in between.
+  std::vector<std::uint64_t> turns = std::exchange(ready_, {});
+  std::ranges::sort(turns);
+  turns.erase(std::ranges::unique(turns).begin(), turns.end());
+  for (const std::uint64_t ready : turns) {
     const auto place = static_cast<Place>((ready & 0xffffffff) >> 1);
     const SessionRecord& record = slots_.record(place);
     if (record.generation != ready >> 32 || record.phase != Phase::relaying) continue;
-    if (run_flow(place, Side::client, false)) continue;
-    (void)run_flow(place, Side::origin, false);
+    if (run_flow(place, Side::client)) continue;
+    (void)run_flow(place, Side::origin);
   }
   if (ready_.empty()) idle_.stop();
   arm_timer();

@@ -41,7 +41,7 @@ struct ListenerOptions {
 
 struct EngineSettings {
   unsigned loops = 0;              // 0: one for each processor that this process may use
-  std::uint32_t max_sessions = 0;  // 0: what the descriptor limit allows
+  std::uint32_t max_sessions = 0;  // 0: what the descriptor limit allows, a million at most
   std::uint32_t max_pipes = 256;   // for all loops together
   sys::ByteCount pipe_size{1 << 20};
   std::size_t extension_bytes = 0;  // of the policy, a session

@@ -61,7 +61,6 @@ sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int back
   sys::UniqueFd fd(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return sys::fail(errno, "cannot make a socket for {}", address.text());
   sys::set_option(fd.get(), SOL_SOCKET, SO_REUSEADDR, 1);
-  sys::set_option(fd.get(), IPPROTO_TCP, TCP_NODELAY, 1);
   if (address.family == AF_INET6) sys::set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage storage{};
   const socklen_t length = address.to(storage);
@@ -115,9 +114,13 @@ std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us) {
     const std::uint64_t sent = after.tcpi_bytes_acked + static_cast<std::uint64_t>(unacknowledged);
     return TcpFacts{.received = after.tcpi_bytes_received - fin,
                     .sent = sent - (connected_by_us && sent > 0 ? 1 : 0),
-                    .unread = static_cast<std::uint64_t>(unread),
-                    .rtt_us = after.tcpi_rtt};
+                    .unread = static_cast<std::uint64_t>(unread)};
   }
+}
+
+std::uint32_t rtt_us(int fd) {
+  tcp_info info{};
+  return read_info(fd, info) ? info.tcpi_rtt : 0;
 }
 
 }  // namespace ravelin::relay

@@ -14,11 +14,12 @@
 
 namespace ravelin::relay {
 
-// Keep-alive, user timeout and no-delay on a TCP socket; nothing on others.
+// Keep-alive, user timeout and no-delay on a TCP socket; nothing on others. What is set on a listening socket holds for
+// those that it accepts.
 void apply(const SocketOptions& options, int fd);
 
 // A bound, listening, non-blocking socket for one address. IPv6 sockets are IPv6-only, so that [::] and 0.0.0.0 can be
-// listened on side by side. Accepted sockets inherit TCP_NODELAY.
+// listened on side by side.
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog);
 
@@ -34,8 +35,10 @@ struct TcpFacts {
   std::uint64_t received = 0;  // bytes that arrived in order, read or not
   std::uint64_t sent = 0;      // bytes given to the socket, acknowledged or not
   std::uint64_t unread = 0;    // of those received
-  std::uint32_t rtt_us = 0;
 };
 [[nodiscard]] std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us);
+
+// The smoothed round trip time; 0 where nothing measures it.
+[[nodiscard]] std::uint32_t rtt_us(int fd);
 
 }  // namespace ravelin::relay

@@ -1,7 +1,9 @@
 #include "sys/descriptor.h"
 
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace ravelin::sys {
 
@@ -9,6 +11,13 @@ Result<std::size_t> readable_bytes(int fd) {
   int pending = 0;
   if (::ioctl(fd, FIONREAD, &pending) != 0) return fail(errno, "FIONREAD");
   return static_cast<std::size_t>(pending);
+}
+
+void fill_standard_streams() {
+  // open(2) takes the lowest free number, so each closed stream gets its own.
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) < 0) (void)::open("/dev/null", O_RDWR);
+  }
 }
 
 std::size_t raise_descriptor_limit() {

@@ -14,6 +14,10 @@ namespace ravelin::sys {
 // Bytes waiting to be read in a pipe or socket.
 [[nodiscard]] Result<std::size_t> readable_bytes(int fd);
 
+// Opens /dev/null for each standard stream that the program was started without. Otherwise a socket becomes stderr, and
+// the log goes to a client; libuv aborts when it closes such a descriptor.
+void fill_standard_streams();
+
 // RLIMIT_NOFILE's soft limit after raising it to the hard one, as far as the kernel lets us.
 [[nodiscard]] std::size_t raise_descriptor_limit();
 

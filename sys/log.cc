@@ -1,19 +1,27 @@
 #include "sys/log.h"
 
+#include <poll.h>
 #include <spdlog/async.h>
 #include <spdlog/async_logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <climits>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
+
+#include "sys/unique_fd.h"
 
 namespace ravelin::sys {
 namespace {
 
 constexpr std::size_t kWaitingLines = 8192;
+constexpr int kLastWaitMs = 1000;  // for a reader that has stopped reading, when the program wants to end
 
 spdlog::level::level_enum to_spdlog(LogLevel level) {
   switch (level) {
@@ -32,7 +40,10 @@ spdlog::level::level_enum to_spdlog(LogLevel level) {
 // One write(2) a line: a pipe takes lines below PIPE_BUF whole, so those of several processes never mix.
 class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
  public:
-  explicit DescriptorSink(int fd) : fd_(fd) {}
+  explicit DescriptorSink(int fd) : fd_(fd), ending_(::eventfd(0, EFD_CLOEXEC)) {}
+
+  // From now on a reader who does not read is waited for no longer than kLastWaitMs. Any thread.
+  void finish() { ::eventfd_write(ending_.get(), 1); }
 
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
@@ -41,8 +52,10 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
     const char* next = text.data();
     std::size_t left = text.size();
     while (left > 0) {
-      const ssize_t written = ::write(fd_, next, left);
-      if (written < 0 && errno != EINTR) return;  // nobody reads stderr any more: nothing is left to tell them
+      if (!has_room()) return;
+      // More than PIPE_BUF could block although there is room.
+      const ssize_t written = ::write(fd_, next, std::min<std::size_t>(left, PIPE_BUF));
+      if (written < 0 && errno != EINTR && errno != EAGAIN) return;  // nobody is left to tell
       if (written < 0) continue;
       next += written;
       left -= static_cast<std::size_t>(written);
@@ -51,7 +64,17 @@ class DescriptorSink final : public spdlog::sinks::base_sink<std::mutex> {
   void flush_() override {}
 
  private:
+  // Waits until a write goes through or fails. False: the program ends and its reader has stopped reading.
+  bool has_room() {
+    std::array<pollfd, 2> awaited{pollfd{fd_, POLLOUT, 0}, pollfd{ending_.get(), POLLIN, 0}};
+    while (!stalled_ && ::poll(awaited.data(), awaited.size(), -1) < 0 && errno == EINTR) continue;
+    if (!stalled_ && awaited[0].revents == 0) stalled_ = ::poll(awaited.data(), 1, kLastWaitMs) == 0;
+    return !stalled_;
+  }
+
   int fd_;
+  UniqueFd ending_;
+  bool stalled_ = false;
 };
 
 bool is_plain(std::string_view text) {
@@ -71,6 +94,7 @@ std::string quoted(std::string_view text) {
 
 struct Log::Sink {
   std::shared_ptr<spdlog::details::thread_pool> pool = std::make_shared<spdlog::details::thread_pool>(kWaitingLines, 1);
+  std::shared_ptr<DescriptorSink> output;
   std::shared_ptr<spdlog::async_logger> logger;
 };
 
@@ -106,7 +130,8 @@ LogLine& LogLine::raw(std::string_view name, std::string_view value) {
 }
 
 Log::Log(LogFormat format, LogLevel least, int fd) : format_(format), sink_(std::make_unique<Sink>()) {
-  sink_->logger = std::make_shared<spdlog::async_logger>("ravelin", std::make_shared<DescriptorSink>(fd), sink_->pool,
+  sink_->output = std::make_shared<DescriptorSink>(fd);
+  sink_->logger = std::make_shared<spdlog::async_logger>("ravelin", sink_->output, sink_->pool,
                                                          spdlog::async_overflow_policy::overrun_oldest);
   sink_->logger->set_pattern(
       format == LogFormat::json ? R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})" : "%Y-%m-%dT%H:%M:%S.%eZ %l %v",
@@ -114,7 +139,9 @@ Log::Log(LogFormat format, LogLevel least, int fd) : format_(format), sink_(std:
   set_level(least);
 }
 
-Log::~Log() = default;
+Log::~Log() {
+  sink_->output->finish();
+}
 
 bool Log::enabled(LogLevel level) const {
   return sink_->logger->should_log(to_spdlog(level));

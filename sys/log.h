@@ -56,7 +56,7 @@ class Log {
   explicit Log(LogFormat format = LogFormat::json, LogLevel least = LogLevel::info, int fd = 2);
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
-  ~Log();  // writes what is waiting
+  ~Log();  // writes what is waiting, as long as somebody reads it
 
   [[nodiscard]] LogLine line(LogLevel level, std::string_view event) {
     return {enabled(level) ? this : nullptr, level, event};

@@ -49,23 +49,27 @@ void Timer::stop() {
   uv_timer_stop(&box_->handle);
 }
 
-Async::Async(Loop& loop, std::function<void()> callback) : box_(new detail::Box<uv_async_t, std::function<void()>>{}) {
-  box_->callback = std::move(callback);
-  box_->handle.data = box_.get();
-  must(uv_async_init(loop.raw(), &box_->handle,
+// Where making the handle can fail it is owned only afterwards: one that was not made cannot be closed.
+Async::Async(Loop& loop, std::function<void()> callback) {
+  auto box = std::make_unique<detail::Box<uv_async_t, std::function<void()>>>();
+  box->callback = std::move(callback);
+  box->handle.data = box.get();
+  must(uv_async_init(loop.raw(), &box->handle,
                      [](uv_async_t* handle) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); }),
        "uv_async_init");
+  box_.reset(box.release());
 }
 
 void Async::send() {
   uv_async_send(&box_->handle);
 }
 
-Signal::Signal(Loop& loop, int number, std::function<void()> callback)
-    : box_(new detail::Box<uv_signal_t, std::function<void()>>{}) {
-  box_->callback = std::move(callback);
-  uv_signal_init(loop.raw(), &box_->handle);
-  box_->handle.data = box_.get();
+Signal::Signal(Loop& loop, int number, std::function<void()> callback) {
+  auto box = std::make_unique<detail::Box<uv_signal_t, std::function<void()>>>();
+  box->callback = std::move(callback);
+  must(uv_signal_init(loop.raw(), &box->handle), "uv_signal_init");
+  box->handle.data = box.get();
+  box_.reset(box.release());
   must(uv_signal_start(
            &box_->handle,
            [](uv_signal_t* handle, int) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); }, number),
@@ -87,10 +91,12 @@ void Idle::stop() {
   uv_idle_stop(&box_->handle);
 }
 
-Poll::Poll(Loop& loop, int fd, Callback callback) : box_(new detail::Box<uv_poll_t, Callback>{}) {
-  box_->callback = std::move(callback);
-  must(uv_poll_init(loop.raw(), &box_->handle, fd), "uv_poll_init");
-  box_->handle.data = box_.get();
+Poll::Poll(Loop& loop, int fd, Callback callback) {
+  auto box = std::make_unique<detail::Box<uv_poll_t, Callback>>();
+  box->callback = std::move(callback);
+  must(uv_poll_init(loop.raw(), &box->handle, fd), "uv_poll_init");
+  box->handle.data = box.get();
+  box_.reset(box.release());
 }
 
 void Poll::start(int events) {

@@ -46,7 +46,7 @@ std::string unix_path_text(ppv2::Bytes path) {
   std::string_view text(reinterpret_cast<const char*>(path.data()), path.size());
   if (text.empty() || text.front() != '\0') return escaped(text.substr(0, text.find('\0')));
   const auto last = text.find_last_not_of('\0');
-  return last == std::string_view::npos ? std::string() : "@" + escaped(text.substr(1, last));
+  return last == std::string_view::npos ? std::string() : escaped(text.substr(1, last)).insert(0, 1, '@');
 }
 
 }  // namespace ravelin::ppv2_tool

@@ -61,7 +61,8 @@ Input parse_hex(std::string_view text) {
     if (c == ':' || std::isspace(static_cast<unsigned char>(c)) != 0) continue;
     const int value = digit(c);
     if (value < 0)
-      return InputError{"'" + escaped({&c, 1}) + "' at position " + std::to_string(i) + " is no hex digit", true};
+      return InputError{
+          std::string("'").append(escaped({&c, 1})) + "' at position " + std::to_string(i) + " is no hex digit", true};
     if (high < 0) {
       high = value;
     } else {

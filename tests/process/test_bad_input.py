@@ -7,14 +7,16 @@ import pathlib
 import re
 import shutil
 import socket
+import subprocess
 import unittest
 
 from ravelin import build
 from ravelin.case import ProcessTest
-from ravelin.daemon import run_to_end
+from ravelin.daemon import is_listening, run_to_end
 from ravelin.isolation import as_nobody
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings, gateway_settings
+from ravelin.waiting import patience, wait_until
 
 USAGE, UNAVAILABLE, NO_PERMISSION, BAD_CONFIG = 2, 69, 77, 78
 DAEMONS = {
@@ -42,6 +44,24 @@ class BadInput(ProcessTest):
         for pattern in patterns:
             self.assertRegex(done.stderr, pattern)
         self.assertNotIn("terminate called", done.stderr)
+
+    @for_each_daemon
+    def test_without_standard_streams_it_runs_and_ends_as_ever(self, program, flags, settings):
+        port = free_port()
+        shell = ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+        daemon = subprocess.Popen([*shell, program, "--listen", f"127.0.0.1:{port}", *flags, "--admin", self.admin()])
+        try:
+            wait_until(lambda: is_listening(port), "the daemon to listen")
+            streams = [os.readlink(f"/proc/{daemon.pid}/fd/{number}") for number in range(3)]
+            self.assertEqual(streams, ["/dev/null"] * 3)
+            daemon.terminate()
+            self.assertEqual(daemon.wait(patience()), 0)
+        finally:
+            daemon.kill()
+            daemon.wait()
+
+    def admin(self):
+        return f"unix:{self.folder}/admin.sock"
 
     @for_each_daemon
     def test_nothing_to_do_is_a_usage_error(self, program, flags, settings):

@@ -22,7 +22,7 @@ class Sessions(ProcessTest):
         gateway = self.gateway(origin)
         return self.edge(gateway.address, "--edge-name", "edge-under-test"), gateway
 
-    def run_client(self, *arguments, stdin=subprocess.DEVNULL, seconds=60, **options):
+    def run_client(self, *arguments, stdin=subprocess.DEVNULL, seconds=300, **options):
         done = subprocess.run(arguments, stdin=stdin, capture_output=True, timeout=patience(seconds), **options)
         self.assertEqual(done.returncode, 0, f"{arguments}: {done.stderr.decode(errors='replace')}")
         return done.stdout

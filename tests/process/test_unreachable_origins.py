@@ -1,14 +1,13 @@
 """Origins that refuse, do not answer or have no address: the client is told by a reset, the log says why."""
 
 import json
-import time
 
 from ravelin import wire
 from ravelin.case import ProcessTest
 from ravelin.isolation import with_files
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
-from ravelin.waiting import patience, wait_until
+from ravelin.waiting import wait_until
 from ravelin.wire import BlackHole
 
 
@@ -16,15 +15,12 @@ class UnreachableOrigins(ProcessTest):
     def refusing(self):
         return f"127.0.0.1:{free_port()}"
 
-    def check_reset(self, edge, reason, within=10.0):
-        start = time.monotonic()
-        client = self.connect(edge, seconds=within)
+    def check_reset(self, edge, reason):
+        client = self.connect(edge)
         client.send(b"hello")
         self.assertTrue(client.is_reset())
-        self.assertLess(time.monotonic() - start, patience(within))
-        name = "%s:%d" % client.local if client.sock.fileno() >= 0 else None
         client.close()
-        closed = edge.wait_event("session_closed", client=name)
+        closed = edge.wait_event("session_closed", client="%s:%d" % client.local)
         self.assertEqual(closed["reason"], reason)
         self.assertEqual(closed["bytes_down"], 0)
         return closed
@@ -49,7 +45,8 @@ class UnreachableOrigins(ProcessTest):
         edge = self.configured(
             "redirector", edge_settings(port, [hole.address], listener={"timeouts": {"connect": "300ms"}}), [port]
         )
-        self.check_reset(edge, "connect_timeout", within=3.0)
+        closed = self.check_reset(edge, "connect_timeout")
+        self.assertTrue(300 <= closed["duration_ms"] < 5000, closed)  # 5 s is the default
 
     def test_the_next_origin_is_tried_while_no_byte_was_forwarded(self):
         hole, good, port = self.own(BlackHole()), self.server(wire.echo), free_port()

@@ -65,7 +65,7 @@ struct Options {
   std::vector<std::string> inner_sources = {};  // "127.0.0.1", "127.0.0.2": each carries about 28,000 sessions
   InnerHeader inner_header = InnerHeader::none;
   unsigned loops = 1;              // threads that relay
-  std::uint32_t max_sessions = 0;  // 0: what the limit of open files allows
+  std::uint32_t max_sessions = 0;  // 0: what the limit of open files allows, a million at most
   int log_descriptor = 2;          // JSON lines; the caller's, to be kept open
 };
 

@@ -5,7 +5,7 @@
 namespace ravelin::bench {
 namespace {
 
-constexpr auto kSetUpDeadline = std::chrono::seconds(60);
+constexpr auto kSetUpDeadline = std::chrono::seconds(120);
 
 }  // namespace
 

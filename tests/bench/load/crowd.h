@@ -15,7 +15,7 @@ class Crowd final : private AskerOwner {
  public:
   Crowd(Poller& poller, const sockaddr_in& to, Sizes sizes) : poller_(poller), to_(to), sizes_(sizes) {}
 
-  // Brings the crowd to `count` sessions; ends the program when they do not stand within 60 s.
+  // Brings the crowd to `count` sessions; ends the program when they do not stand within two minutes.
   void open(std::size_t count, unsigned in_flight);
 
   [[nodiscard]] std::size_t size() const { return askers_.size(); }

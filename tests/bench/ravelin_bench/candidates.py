@@ -60,7 +60,7 @@ class Redirector:
             "--loops",
             "1",
             "--log-level",
-            "warn",
+            "warning",
             "--admin",
             f"unix:{folder}/admin.sock",
         ]

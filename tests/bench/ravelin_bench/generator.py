@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .process import Process, StartFailed, free_port
 
-LONGEST_RUN_SECONDS = 180
+LONGEST_RUN_SECONDS = 240
 
 
 class RunFailed(Exception):

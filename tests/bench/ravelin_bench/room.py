@@ -6,13 +6,19 @@ accepted and connected sockets of every proxy and of the generator use the same 
 it or not.
 """
 
+import ctypes
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 INSIDE = "RAVELIN_BENCH_ROOM"
+FOLDER = "RAVELIN_BENCH_FOLDER"
+PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 ROUTES = ("127.0.0.0/8", "127.0.0.1")
 
 
@@ -21,7 +27,7 @@ def entered() -> bool:
 
 
 def enter() -> None:
-    """Starts this program again inside the room, or goes on when it is there already."""
+    """Starts this program again inside the room and ends with its exit code, or goes on when it is there already."""
     if entered():
         _ip("link", "set", "lo", "up")
         return
@@ -31,8 +37,32 @@ def enter() -> None:
     command = ["unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"]
     if os.geteuid() != 0:
         command += ["--user", "--map-root-user"]
-    os.environ[INSIDE] = "root" if os.geteuid() == 0 else "user"
-    os.execvp(command[0], command + [sys.executable, *sys.argv])
+    with tempfile.TemporaryDirectory(prefix="ravelin-bench-") as folder:
+        os.chmod(folder, 0o755)  # a proxy's worker may run as another user
+        inside = {INSIDE: "root" if os.geteuid() == 0 else "user", FOLDER: folder}
+        sys.exit(_supervise([*command, sys.executable, *sys.argv], {**os.environ, **inside}))
+
+
+def folder() -> Path:
+    """Where configurations and logs of a run live; gone with the room."""
+    return Path(os.environ[FOLDER])
+
+
+def _supervise(command: list[str], environment: dict[str, str]) -> int:
+    """unshare(1) ignores SIGTERM and the room's first process has no default action for it, so it ends here."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    child = subprocess.Popen(command, env=environment, preexec_fn=_die_with_parent)
+    try:
+        return child.wait()
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _die_with_parent() -> None:
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def is_privileged() -> bool:

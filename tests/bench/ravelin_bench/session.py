@@ -1,12 +1,8 @@
 """What `run` and `gate` share: the command line, the build, the candidates that are fit, the cells to measure."""
 
 import argparse
-import os
-import shutil
 import subprocess
 import sys
-import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 from . import candidates, check, machine, room
@@ -61,11 +57,10 @@ def enter(options: argparse.Namespace) -> None:
 class Session:
     """The candidates in the room, checked, and the means to measure cells with them."""
 
-    def __init__(self, options: argparse.Namespace, rounds: int, seconds: float, folder: Path):
+    def __init__(self, options: argparse.Namespace, rounds: int, seconds: float):
         self.rounds, self.seconds, self.warm_up = options.rounds or rounds, options.seconds or seconds, options.warm_up
         self.machine = machine.describe()
-        self.generator = Generator(str(BIN / "bench_load"), folder)
-        self.folder = folder
+        self.generator = Generator(str(BIN / "bench_load"), room.folder())
         found, self.missing = candidates.find(options.redirector, options.haproxy, options.nginx)
         found = [candidate for candidate in found if candidate.label not in options.without]
         self.controls = [
@@ -100,13 +95,3 @@ class Session:
         before = max(self.warm_up, cell.workload.settle)
         words = ["--warm-up", f"{before * 1000:.0f}", "--measure", f"{seconds * 1000:.0f}"]
         run_cell(cell, self.candidates, self.generator, self.rounds, words)
-
-
-@contextmanager
-def scratch():
-    folder = Path(tempfile.mkdtemp(prefix="ravelin-bench-"))
-    os.chmod(folder, 0o755)  # nginx workers may run as another user
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -16,7 +16,7 @@ import unittest
 from . import daemon as daemons
 from .build import program
 from .ports import free_port, reservations
-from .waiting import wait_until
+from .waiting import PATIENCE, patience, wait_until
 from .wire import Listener, Server, Wire
 
 
@@ -98,10 +98,10 @@ class ProcessTest(unittest.TestCase):
     def address(host, port):
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    def connect(self, to, host="127.0.0.1", seconds=10.0, source=None):
+    def connect(self, to, host="127.0.0.1", seconds=PATIENCE, source=None):
         """A client connection to a daemon, neighbour or port."""
         port = to if isinstance(to, int) else to.port
-        sock = socket.create_connection((host, port), timeout=10, source_address=source)
+        sock = socket.create_connection((host, port), timeout=patience(), source_address=source)
         wire = Wire(sock, seconds)
         self._clients.append(wire)
         return wire

@@ -9,12 +9,12 @@ import subprocess
 import threading
 
 from .admin import Admin
-from .waiting import patience, wait_until
+from .waiting import PATIENCE, patience, wait_until
 
 Finished = collections.namedtuple("Finished", "code stderr stdout")
 
 
-def run_to_end(arguments, seconds=10.0, **popen):
+def run_to_end(arguments, seconds=PATIENCE, **popen):
     """Runs a program that should end by itself."""
     done = subprocess.run(
         arguments, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patience(seconds), **popen
@@ -131,7 +131,7 @@ class Daemon:
                 if line.get("event") == event and all(line.get(key) == value for key, value in fields.items())
             ]
 
-    def wait_event(self, event, count=1, seconds=10.0, **fields):
+    def wait_event(self, event, count=1, seconds=PATIENCE, **fields):
         """The first log line of this event with these fields, once `count` of them are there."""
         found = wait_until(
             lambda: (lambda seen: seen if len(seen) >= count else None)(self.events(event, **fields)),

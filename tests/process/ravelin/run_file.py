@@ -65,7 +65,8 @@ def selected(suite, options):
         method = getattr(entry, entry._testMethodName, None)
         if getattr(method, "long", False) and not options.long:
             continue
-        if getattr(method, "only_unsanitized", False) and SANITIZERS:
+        of_entry = getattr(entry, "only_unsanitized", False)  # a class may be marked too
+        if (of_entry or getattr(method, "only_unsanitized", False)) and SANITIZERS:
             continue
         if options.only and options.only not in sentence(entry) and options.only not in entry._testMethodName:
             continue

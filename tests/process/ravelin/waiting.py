@@ -4,7 +4,7 @@ import time
 
 from .build import SLOWNESS
 
-PATIENCE = 10.0  # seconds for anything that has no reason to take long
+PATIENCE = 30.0  # seconds for anything that takes milliseconds on a machine that is not busy with other things
 
 
 def patience(seconds=PATIENCE):

@@ -6,11 +6,11 @@ import struct
 import threading
 
 from . import header
-from .waiting import patience
+from .waiting import PATIENCE, patience
 
 
 class Wire:
-    def __init__(self, sock, seconds=10.0):
+    def __init__(self, sock, seconds=PATIENCE):
         self.sock = sock
         self.sock.settimeout(patience(seconds))
         self.local = self.sock.getsockname()[:2]

@@ -137,6 +137,16 @@ TEST_CASE("a refusal does not depend on how the bytes were cut") {
   }
 }
 
+TEST_CASE("a ninth group of an IPv6 address is at fault from its first digit, however long it goes on") {
+  const std::string line = "PROXY TCP6 ffff:fff:ffff:ffff:ffff::ffff:ffff:fffff";
+  const Decoded whole = decode_exact(line);
+  CHECK(whole.outcome == Outcome::reject);
+  CHECK(whole.offset == line.rfind(':') + 1);
+  for (std::size_t size = line.size(); size > whole.offset; --size) {
+    CHECK(decode_exact(line.substr(0, size)).offset == whole.offset);
+  }
+}
+
 TEST_CASE("a stream that is no header is let go at its first byte that differs") {
   for (const Vector& vector : load_vectors()) {
     if (!vector.is_passed_on()) continue;

@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
 
 #include "sys/unique_fd.h"
 
@@ -64,4 +67,40 @@ TEST_CASE("a log that nobody reads gives up lines instead of stopping its writer
   for (int i = 0; i < 20000; ++i) log.line(LogLevel::info, "flood").field("x", filler);
   CHECK(log.dropped() > 10000);
   out.reset();  // lets the writer end
+}
+
+TEST_CASE("a reader who is slow behind a non-blocking descriptor gets every line whole") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd out(ends[0]);
+  UniqueFd in(ends[1]);
+  REQUIRE(::fcntl(in.get(), F_SETFL, O_NONBLOCK) == 0);
+  const std::string filler(1000, 'x');
+  std::thread writes([&] {
+    {
+      Log log(LogFormat::json, LogLevel::info, in.get());
+      for (int i = 0; i < 500; ++i) log.line(LogLevel::info, "slow").field("x", filler);
+    }
+    in.reset();
+  });
+  std::string text;
+  std::array<char, 4096> buffer;
+  for (ssize_t got = 0; (got = ::read(out.get(), buffer.data(), buffer.size())) > 0;) {
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  writes.join();
+  std::size_t whole = 0;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) whole += nlohmann::json::accept(line) ? 1 : 0;
+  CHECK(whole == 500);
+}
+
+TEST_CASE("a log ends although its reader has stopped reading") {
+  int ends[2];
+  REQUIRE(::pipe2(ends, O_CLOEXEC) == 0);
+  const UniqueFd out(ends[0]);
+  const UniqueFd in(ends[1]);
+  Log log(LogFormat::json, LogLevel::info, in.get());
+  const std::string filler(1000, 'x');
+  for (int i = 0; i < 20000; ++i) log.line(LogLevel::info, "flood").field("x", filler);
 }

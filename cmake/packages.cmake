@@ -1,0 +1,55 @@
+# The Debian packages, made by `cpack` from the components that install rules name. A package is one block of this file.
+# Configure with the preset `package`: paths depend on the prefix (GNUInstallDirs).
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)  # packages are made of what was built, not of everything
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME ravelin)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")  # each package has its own
+set(CPACK_PACKAGE_VENDOR Ravelin)
+set(CPACK_PACKAGE_CONTACT "Ravelin maintainers <ravelin@packages.invalid>")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+
+# What Debian wants beside every package's files (policy 12.5, 12.7).
+function(ravelin_package_documents component package)
+  set(changelog ${CMAKE_CURRENT_BINARY_DIR}/packages/${package}/changelog)
+  file(READ ${CMAKE_SOURCE_DIR}/deploy/debian/changelog.in text)
+  string(CONFIGURE "${text}" text @ONLY)
+  file(WRITE ${changelog} "${text}")
+  find_program(GZIP_PROGRAM gzip REQUIRED)
+  execute_process(COMMAND ${GZIP_PROGRAM} -9nf ${changelog} COMMAND_ERROR_IS_FATAL ANY)
+  install(FILES ${changelog}.gz ${CMAKE_SOURCE_DIR}/deploy/debian/copyright
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${package} COMPONENT ${component} EXCLUDE_FROM_ALL)
+endfunction()
+
+list(APPEND CPACK_COMPONENTS_ALL ppv2_runtime)
+set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_NAME libppv2-1)
+set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_PPV2_RUNTIME_DESCRIPTION "PROXY protocol library, versions 1 and 2
+Decodes, encodes and sniffs the header with which proxies tell whom they
+speak for. What a header claims and what a socket shows stay apart, and a map
+finds the real peer behind a local connection.")
+set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/debian/libppv2-1/triggers)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
+ravelin_package_documents(ppv2_runtime libppv2-1)
+install(FILES deploy/debian/libppv2-1/lintian-overrides DESTINATION ${CMAKE_INSTALL_DATADIR}/lintian/overrides
+  RENAME libppv2-1 COMPONENT ppv2_runtime EXCLUDE_FROM_ALL)
+
+list(APPEND CPACK_COMPONENTS_ALL ppv2_dev)
+set(CPACK_DEBIAN_PPV2_DEV_PACKAGE_NAME libppv2-dev)
+set(CPACK_DEBIAN_PPV2_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_PPV2_DEV_PACKAGE_DEPENDS "libppv2-1 (= ${PROJECT_VERSION})")
+set(CPACK_COMPONENT_PPV2_DEV_DESCRIPTION "PROXY protocol library, versions 1 and 2 - development files
+Headers for C++20 and C, the static library, and what find_package and
+pkg-config need.")
+ravelin_package_documents(ppv2_dev libppv2-dev)
+
+include(CPack)

@@ -1,0 +1,163 @@
+"""libppv2 for others: what an installation holds, and projects outside the tree that use it in each promised way."""
+
+import atexit
+import functools
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from ravelin.build import ROOT, TREE, only_unsanitized
+
+CONSUMER = ROOT / "tests/consumer"
+SAID = "192.0.2.1:4000\n"
+LIBRARY = "libppv2.so.1"
+
+
+def run(*command, cwd=None, **environment):
+    """Standard output of a command that must succeed."""
+    done = subprocess.run(
+        [str(part) for part in command],
+        cwd=cwd,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert done.returncode == 0, f"{shlex.join(map(str, command))}:\n{done.stdout}"
+    return done.stdout
+
+
+def needed(program):
+    return re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", program))
+
+
+class Folder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ravelin-test-"))
+        self.addCleanup(shutil.rmtree, self.folder)
+
+
+@only_unsanitized
+class Installation(Folder):
+    def setUp(self):
+        super().setUp()
+        # Installed under one prefix and then moved: nothing in it may know where it was.
+        first, self.prefix = self.folder / "first", self.folder / "prefix"
+        for component in "ppv2_runtime", "ppv2_dev":
+            run("cmake", "--install", TREE, "--prefix", first, "--component", component)
+        first.rename(self.prefix)
+        self.libraries = next(self.prefix.rglob(LIBRARY)).parent
+
+    def check(self, program, shared):
+        self.assertEqual(LIBRARY in needed(program), shared)
+        self.assertEqual(run(program, LD_LIBRARY_PATH=str(self.libraries) if shared else ""), SAID)
+
+    def build_consumer(self, *options):
+        tree = self.folder / "consumer"
+        run("cmake", "-S", CONSUMER, "-B", tree, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={self.prefix}", *options)
+        run("cmake", "--build", tree)
+        return tree
+
+    def test_find_package_serves_projects_in_cxx(self):
+        tree = self.build_consumer("-DCONSUMER_CXX=ON")
+        for language in "c", "cxx":
+            for kind in "static", "shared":
+                with self.subTest(f"{language} {kind}"):
+                    self.check(tree / f"consumer_{language}_{kind}", kind == "shared")
+
+    def test_find_package_serves_projects_that_know_only_c(self):
+        tree = self.build_consumer()
+        self.check(tree / "consumer_c_static", False)
+        self.check(tree / "consumer_c_shared", True)
+        self.assertNotIn("libstdc++.so.6", needed(tree / "consumer_c_static"))
+
+    def test_pkg_config_serves_c_and_cxx(self):
+        path = {"PKG_CONFIG_PATH": str(self.libraries / "pkgconfig")}
+        flags = run("pkg-config", "--cflags", "--libs", "ppv2", **path).split()
+        self.assertRegex(run("pkg-config", "--modversion", "ppv2", **path), r"^\d+\.\d+\.\d+\n$")
+        compilers = {"consumer.c": ["cc", "-std=c11", "-Wall", "-Werror"], "consumer.cc": ["c++", "-std=c++20"]}
+        for source, compiler in compilers.items():
+            for shared in True, False:
+                with self.subTest(source, shared=shared):
+                    program = self.folder / source.replace(".", "_")
+                    libraries = flags if shared else [flag.replace("-lppv2", "-l:libppv2.a") for flag in flags]
+                    run(*compiler, CONSUMER / source, *libraries, "-o", program)
+                    self.check(program, shared)
+
+    def test_each_header_can_be_included_alone(self):
+        for header in sorted((self.prefix / "include/ppv2").iterdir()):
+            with self.subTest(header.name):
+                strict = ["-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror", "-fsyntax-only"]
+                run("c++", "-std=c++20", *strict, f"-I{self.prefix}/include", "-include", header, "-xc++", "/dev/null")
+
+    def test_nothing_installed_names_the_tree_it_was_built_in(self):
+        for path in filter(pathlib.Path.is_file, self.prefix.rglob("*")):
+            if path.suffix in (".cmake", ".pc", ".h"):
+                self.assertNotIn(str(ROOT), path.read_text(), path)
+
+
+@functools.cache
+def debian_packages():
+    """{name: path}; built once, because configuring takes longer than looking."""
+    tree = pathlib.Path(tempfile.mkdtemp(prefix="ravelin-packages-"))
+    atexit.register(shutil.rmtree, tree)
+    run("cmake", "--preset", "package", "-B", tree, cwd=ROOT)
+    run("cmake", "--build", tree, "--target", "ppv2", "ppv2_shared")
+    run("cpack", "-B", tree / "out", cwd=tree)
+    made = {path.name.split("_")[0]: path for path in (tree / "out").glob("*.deb")}
+    assert set(made) == {"libppv2-1", "libppv2-dev"}, made
+    return made
+
+
+@only_unsanitized
+class DebianPackages(Folder):
+    def setUp(self):
+        super().setUp()
+        self.packages = debian_packages()
+
+    def paths(self, package):
+        listed = run("dpkg-deb", "-c", self.packages[package]).splitlines()
+        return [line.split()[5][1:] for line in listed if not line.startswith("d")]
+
+    def field(self, package, name):
+        return run("dpkg-deb", "-f", self.packages[package], name).strip()
+
+    def test_the_library_s_package_has_the_versioned_library_and_no_more(self):
+        beside = [path for path in self.paths("libppv2-1") if not path.startswith("/usr/share/")]
+        multiarch = run("cc", "-print-multiarch").strip()
+        self.assertEqual(
+            sorted(beside), [f"/usr/lib/{multiarch}/{LIBRARY}", f"/usr/lib/{multiarch}/{LIBRARY}.0.0"]
+        )
+        control = self.folder / "control"
+        run("dpkg-deb", "-e", self.packages["libppv2-1"], control)
+        self.assertRegex((control / "shlibs").read_text(), r"^libppv2 1 libppv2-1 \(>= [\d.]+\)\n$")
+        self.assertIn("ldconfig", (control / "triggers").read_text())
+        self.assertRegex(self.field("libppv2-1", "Depends"), r"^libc6 \(>= [\d.]+\)$")
+
+    def test_the_development_package_has_the_rest(self):
+        names = {pathlib.Path(path).name for path in self.paths("libppv2-dev")}
+        headers = {path.name for path in (ROOT / "ppv2/include/ppv2").iterdir()}
+        self.assertLessEqual(headers, names)
+        self.assertLessEqual({"libppv2.a", "libppv2.so", "ppv2.pc", "ppv2Config.cmake"}, names)
+        self.assertNotIn(LIBRARY, names)
+        version = self.field("libppv2-1", "Version")
+        self.assertEqual(self.field("libppv2-dev", "Depends"), f"libppv2-1 (= {version})")
+
+    def test_a_consumer_builds_against_the_packages(self):
+        for package in self.packages.values():
+            run("dpkg-deb", "-x", package, self.folder)
+        pc = next(self.folder.rglob("ppv2.pc")).parent
+        flags = run("pkg-config", "--cflags", "--libs", "ppv2", PKG_CONFIG_PATH=str(pc)).split()
+        run("cc", CONSUMER / "consumer.c", *flags, "-o", self.folder / "consumer")
+        self.assertEqual(run(self.folder / "consumer", LD_LIBRARY_PATH=str(pc.parent)), SAID)
+
+    def test_lintian_finds_nothing_wrong(self):
+        for package in self.packages.values():
+            said = run("lintian", "--allow-root", "--fail-on", "error,warning", package)
+            self.assertEqual(said, "")
