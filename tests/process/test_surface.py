@@ -56,3 +56,29 @@ class Surface(ProcessTest):
         config = edge.arguments[edge.arguments.index("--config") + 1]
         self.assertIn(config, opened)
         self.assertEqual({path for path in opened - {config} if not OPENED.match(path)}, set())
+
+    @only_unsanitized
+    def test_payload_moves_by_splice_and_not_through_the_process(self):
+        size = 8 << 20
+        origin, port, trace = self.server(wire.echo), free_port(), self.folder + "/trace"
+        calls = "trace=splice,read,readv,recvfrom,recvmsg,write,writev,sendto,sendmsg"
+        strace = ["strace", "-f", "-qq", "-e", calls, "-e", "signal=none", "-s", "0", "-o", trace]
+        edge = self.configured("redirector", edge_settings(port, [origin.address]), [port], prefix=strace)
+        client = self.connect(edge)
+        client.send(b"hello")
+        # The echoing server repeats the header too; how long it is does not matter here.
+        left = size
+        while left:
+            part = min(left, 1 << 16)
+            client.send(bytes(part))
+            client.read(part)
+            left -= part
+        client.close()
+        edge.wait_event("session_closed")
+        self.stop(edge)
+        moved = {"splice": 0, "copied": 0}
+        for call, result in re.findall(r"^\d+ +(\w+)\(.*= (\d+)$", pathlib.Path(trace).read_text(), re.M):
+            moved["splice" if call == "splice" else "copied"] += int(result)
+        self.assertGreaterEqual(moved["splice"], 2 * size)
+        # The first bytes are looked at, sent and consumed, 64 KiB at most each time; the rest is configuration and log.
+        self.assertLess(moved["copied"], 4 << 16)
