@@ -1,0 +1,38 @@
+// A daemon's main: settings from file and flags, then the daemon's life.
+//
+//   int main(int argc, char** argv) {
+//     return daemon::run_program<Edge, Settings>(argc, argv, settings_schema(), program());
+//   }
+#pragma once
+
+#include <cstdio>
+#include <exception>
+#include <utility>
+#include <variant>
+
+#include "config/config.h"
+#include "daemon/daemon.h"
+#include "sys/descriptor.h"
+
+namespace ravelin::daemon {
+
+// The exit code. `Application` is made of a Daemon and the loaded settings, and has a plan().
+template <class Application, class Settings>
+int run_program(int argc, char** argv, const config::Schema<Settings>& schema, const config::Program& program) {
+  sys::fill_standard_streams();
+  try {
+    auto loaded = config::load(argc, argv, schema, program);
+    if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
+    auto& settings = std::get<config::Loaded<Settings>>(loaded);
+    Daemon daemon(program, settings.settings);
+    Application application(daemon, std::move(settings));
+    const Plan plan = application.plan();
+    return static_cast<int>(daemon.run(plan));
+  } catch (const std::exception& error) {
+    // What libuv and the standard library cannot have at the start: memory, descriptors, threads.
+    std::fprintf(stderr, "%s: %s\n", program.name.c_str(), error.what());
+    return static_cast<int>(sys::Exit::failed);
+  }
+}
+
+}  // namespace ravelin::daemon
