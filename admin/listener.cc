@@ -18,12 +18,6 @@ sys::UniqueFd stream_socket(int family) {
   return sys::UniqueFd(::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
 }
 
-bool is_loopback(const sys::SocketAddress& address) {
-  static const auto kFour = sys::Cidr::parse("127.0.0.0/8");
-  static const auto kSix = sys::Cidr::parse("::1");
-  return kFour->contains(address) || kSix->contains(address);
-}
-
 // connect(2) on a Unix socket: ECONNREFUSED means that a file is there and no socket behind it listens. Anything else,
 // a full backlog (EAGAIN) or a lack of permission (EACCES) included, means that it may be in use.
 bool nobody_answers(const sockaddr_storage& address, socklen_t length) {
@@ -83,7 +77,7 @@ sys::Result<Listener> Listener::open_unix(const sys::Endpoint& endpoint, mode_t 
 
 sys::Result<Listener> Listener::open_tcp(const sys::Endpoint& endpoint) {
   const auto address = endpoint.literal();
-  if (!address || !is_loopback(*address)) {
+  if (!address || !address->is_loopback()) {
     return sys::fail(0, "cannot listen on {}: expected an address of loopback, 127.0.0.1:PORT or [::1]:PORT",
                      endpoint.text());
   }

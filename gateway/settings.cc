@@ -32,7 +32,7 @@ void check_inner(const FrontSettings& settings, std::vector<Misfit>& misfits) {
         "inner",
         fmt::format("'{}' is not where a server can be, expected 127.0.0.1:PORT, [::1]:PORT or unix:PATH", text));
   }
-  if (settings.inner_sources.empty() && !is_loopback(*inner)) {
+  if (settings.inner_sources.empty() && !inner->is_loopback()) {
     add("inner", fmt::format("'{}' is not on this machine's loopback, expected inner_sources beside it: the addresses "
                              "that its connections come from",
                              text));

@@ -18,6 +18,4 @@ struct SourceAddress {
   bool operator==(const SourceAddress&) const = default;
 };
 
-[[nodiscard]] bool is_loopback(const sys::SocketAddress& address);
-
 }  // namespace ravelin::gateway

@@ -136,6 +136,11 @@ socklen_t SocketAddress::to(sockaddr_storage& storage) const {
   }
 }
 
+bool SocketAddress::is_loopback() const {
+  constexpr std::array<std::uint8_t, 16> kSix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
+  return family == AF_INET ? bytes[0] == 127 : family == AF_INET6 && bytes == kSix;
+}
+
 std::string SocketAddress::host() const {
   std::array<char, INET6_ADDRSTRLEN> text{};
   switch (family) {
