@@ -51,18 +51,27 @@ void PipePool::adopt(const std::vector<bool>& owned) {
 }
 
 sys::Result<std::int32_t> PipePool::take() {
-  if (!idle_.empty()) {
-    const auto index = static_cast<std::int32_t>(idle_.back());
-    idle_.pop_back();
-    return index;
+  if (idle_.empty()) {
+    if (auto added = add_idle(); !added) return tl::unexpected(added.error());
   }
+  const auto index = static_cast<std::int32_t>(idle_.back());
+  idle_.pop_back();
+  return index;
+}
+
+bool PipePool::reserve() {
+  return !idle_.empty() || add_idle();
+}
+
+sys::Result<void> PipePool::add_idle() {
   if (unmade_.empty()) return sys::fail(EDQUOT, "every pipe of the pool is in use");
   auto pipe = make();
   if (!pipe) return tl::unexpected(pipe.error());
   const auto index = unmade_.back();
   unmade_.pop_back();
   table_.pipe(index) = *pipe;
-  return static_cast<std::int32_t>(index);
+  idle_.push_back(index);
+  return {};
 }
 
 void PipePool::give_back(std::int32_t index) {

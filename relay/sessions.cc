@@ -89,8 +89,9 @@ void Sessions::on_event(Readiness::Event event) {
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
   SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
-  // Told once, and perhaps long before the mark is reached.
+  // Told once, and perhaps long before the mark or the end is reached.
   if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
+  if ((event.flags & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) record.flow_from(side).ending = 1;
   switch (record.phase) {
     case Phase::waiting:
       return look(place, event.flags);
@@ -154,10 +155,11 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   policy_.ending(view);
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
-  signal(record.client_fd);
+  const bool finished = kind == EndKind::fin && record.up.fin_sent != 0 && record.down.fin_sent != 0;
+  if (!finished) signal(record.client_fd);
   readiness_.remove(record.client_fd);
   ::close(std::exchange(record.client_fd, -1));
-  if (record.origin_fd >= 0) signal(record.origin_fd);
+  if (record.origin_fd >= 0 && !finished) signal(record.origin_fd);
   drop_origin(record);
   for (FlowRecord* flow : {&record.up, &record.down}) {
     if (flow->pipe != FlowRecord::kNoPipe) pipes_.give_back(std::exchange(flow->pipe, FlowRecord::kNoPipe));
@@ -205,8 +207,12 @@ std::uint32_t Sessions::adopt() {
 }
 
 void Sessions::resume_adopted() {
-  // Deadlines count from the accept and are to be set in the order in which they run out.
-  std::ranges::sort(adopted_, {}, [this](Place place) { return slots_.record(place).accepted_mono_ms; });
+  // First the one whose bytes lie in the buffer. Deadlines count from the accept and are to be set in the order in which
+  // they run out.
+  std::ranges::sort(adopted_, {}, [this](Place place) {
+    const SessionRecord& record = slots_.record(place);
+    return std::pair(!is_in_buffer(record), record.accepted_mono_ms);
+  });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
   arm_timer();
 }
@@ -215,7 +221,7 @@ void Sessions::resume(Place place) {
   SessionRecord& record = slots_.record(place);
   counters_.add(kResumedSessions);
   if (record.phase == Phase::closing) return end(place, record.end_side, record.end_kind, record.reason);
-  const Resumption resumption = take_stock(record, pipes_);
+  const Resumption resumption = take_stock(record, pipes_, buffer_);
   if (resumption.action == Resumption::Action::end) {
     end(place, EndSide::self, EndKind::reset, resumption.reason);
     return;

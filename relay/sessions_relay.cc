@@ -48,11 +48,7 @@ void Sessions::relay_event(Place place, Side side, std::uint32_t flags) {
 // True: the session has ended.
 bool Sessions::run_flow(Place place, Side from) {
   SessionRecord& record = slots_.record(place);
-  const Flow flow{.record = record.flow_from(from),
-                  .from = record.fd(from),
-                  .to = record.fd(other(from)),
-                  .source_error = record.error(from)};
-  const PumpResult result = pump_.run(flow);
+  const PumpResult result = pump_.run(flow_from(record, from));
   if (result.short_of_pipes) counters_.add(kPipesShort);
   if (result.progress) touch(place);
   switch (result.state) {
@@ -86,11 +82,7 @@ bool Sessions::run_flow(Place place, Side from) {
 void Sessions::fail(Place place, Side side, int error) {
   SessionRecord& record = slots_.record(place);
   if (record.error(side) == 0) record.error(side) = error;
-  const Flow last{.record = record.flow_from(side),
-                  .from = record.fd(side),
-                  .to = record.fd(other(side)),
-                  .source_error = record.error(side)};
-  if (last.record.fin_sent == 0) (void)pump_.run(last);
+  if (record.flow_from(side).fin_sent == 0) (void)pump_.run(flow_from(record, side));
   end(place, end_side(side), is_reset(error) ? EndKind::reset : EndKind::timeout,
       is_reset(error) ? Reason::peer_reset : Reason::peer_unreachable);
 }
