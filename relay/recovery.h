@@ -1,9 +1,9 @@
 // Reads back, from the table and from the kernel, how far a session had come when the process that worked on it ended.
 //
-// The bytes of a flow are in the source's receive queue, in a pipe, in the destination's hands, or in the loop's buffer.
-// TCP's own counters say how many were taken from the one and given to the other. More given than taken: looked-at bytes
-// were sent and not consumed. More taken than given: the difference is the end of what was last received into the
-// buffer.
+// The bytes of a flow are in the source's receive queue, in a pipe, in the destination's hands, or in the loop's
+// buffer. TCP's own counters say how many were taken from the one and given to the other. More given than taken:
+// looked-at bytes were sent and not consumed. More taken than given: the difference is the end of what was last
+// received into the buffer.
 #pragma once
 
 #include <cstddef>

@@ -207,8 +207,8 @@ std::uint32_t Sessions::adopt() {
 }
 
 void Sessions::resume_adopted() {
-  // First the one whose bytes lie in the buffer. Deadlines count from the accept and are to be set in the order in which
-  // they run out.
+  // First the one whose bytes lie in the buffer. Deadlines count from the accept and are to be set in the order in
+  // which they run out.
   std::ranges::sort(adopted_, {}, [this](Place place) {
     const SessionRecord& record = slots_.record(place);
     return std::pair(!is_in_buffer(record), record.accepted_mono_ms);

@@ -151,8 +151,7 @@ void Sessions::open(Place place, std::uint32_t origin_flags) {
   record.header_bytes = static_cast<std::uint16_t>(length);
   record.reason = Reason::none;
   record.phase = Phase::relaying;
-  const auto opened =
-      pump_.open(flow_from(record, Side::client), std::span(header).first(length), record.skip_bytes);
+  const auto opened = pump_.open(flow_from(record, Side::client), std::span(header).first(length), record.skip_bytes);
   if (!opened) {
     record.phase = Phase::connecting;
     give_up_attempt(place, opened.error().code);
