@@ -88,7 +88,8 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
 sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
-  apply(settings_.listeners[index].client, fd->get());
+  prepare_stream(fd->get());
+  guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
   listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
   return {};
@@ -127,11 +128,12 @@ void Acceptor::accept_from(const Listener& listener) {
     // Errors of the connection itself (accept(2) names a dozen) are the connection's business.
     if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
     if (!fd) continue;
-    const auto local = sys::SocketAddress::local_of(fd.get());
+    auto local = listener.address;
+    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
     assign({.fd = std::move(fd),
             .listener = listener.index,
             .peer = sys::SocketAddress::from(address, length),
-            .local = local.value_or(listener.address)},
+            .local = local},
            batches);
   }
   for (std::size_t i = 0; i < loops_.size(); ++i) {

@@ -110,7 +110,8 @@ struct SessionRecord {
   std::uint32_t skip_bytes = 0;    // bytes at the client's front that are not payload and are not forwarded
   std::uint32_t rtt_client_us = 0;
   std::uint32_t rtt_origin_us = 0;
-  std::uint32_t unused = 0;
+  std::uint8_t settled = 0;  // it has lived long enough to be worth what only long sessions need
+  std::uint8_t unused[3] = {};
 
   FlowRecord up;
   FlowRecord down;

@@ -132,6 +132,7 @@ void Sessions::deadline_passed(Place place) {
       give_up_attempt(place, ETIMEDOUT);
       return connect(place);
     case Phase::relaying:
+      if (record.settled == 0) return settle(place);
       return end(place, EndSide::self, EndKind::timeout,
                  record.up.fin_sent != 0 || record.down.fin_sent != 0 ? Reason::half_closed : Reason::idle);
     case Phase::free:
@@ -150,8 +151,6 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   record.end_kind = kind;
   record.reason = reason;
   record.last_activity_ms = monotonic_ms();
-  record.rtt_client_us = rtt_us(record.client_fd);
-  if (record.origin_fd >= 0) record.rtt_origin_us = rtt_us(record.origin_fd);
   policy_.ending(view);
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
@@ -245,9 +244,9 @@ void Sessions::resume(Place place) {
       }
       pump_.consume(record.client_fd, resumption.consume_up);
       pump_.consume(record.origin_fd, resumption.consume_down);
-      record.last_activity_ms = now;
       policy_.relaying(slots_.view(place));
-      touch(place);
+      record.last_activity_ms = now;
+      settle(place);
       ready_.push_back(token(place, Side::client));
       idle_.start();
       return;

@@ -66,6 +66,9 @@ class Sessions {
   [[nodiscard]] bool run_flow(Place place, Side from);
   void fail(Place place, Side side, int error);
   void touch(Place place);
+  [[nodiscard]] Duration silence_allowed(const SessionRecord& record) const;
+  void settle_later(Place place);
+  void settle(Place place);
   void run_ready();
   // Around them.
   void resume(Place place);

@@ -40,6 +40,7 @@ bool has_ended(std::uint32_t flags) {
 
 void Sessions::look(Place place, std::uint32_t flags) {
   const SessionRecord& record = slots_.record(place);
+  if (!policy_.looks_at_bytes() && (flags & EPOLLIN) != 0 && record.up.ending == 0) return connect(place);
   const ssize_t seen = ::recv(record.client_fd, buffer_.data(), kMaxPeek, MSG_PEEK | MSG_DONTWAIT);
   if (seen < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (seen < 0) return end(place, EndSide::client, EndKind::reset, Reason::silent);
@@ -99,7 +100,7 @@ sys::Result<bool> Sessions::try_target(Place place, const Target& target) {
   const int fd = ::socket(target.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return sys::fail(errno, "socket");
   record.origin_fd = fd;
-  apply(options(record).origin, fd);
+  prepare_stream(fd);
   if (auto prepared = policy_.prepare(slots_.view(place), fd, target); !prepared)
     return tl::unexpected(prepared.error());
   // A full backlog of a Unix socket is EAGAIN here, and no event tells when it has room: as good as refused.
@@ -158,7 +159,8 @@ void Sessions::open(Place place, std::uint32_t origin_flags) {
     return connect(place);
   }
   policy_.relaying(slots_.view(place));
-  touch(place);
+  record.last_activity_ms = monotonic_ms();
+  settle_later(place);
   if (!*opened && run_flow(place, Side::client)) return;
   if ((origin_flags & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)) != 0) (void)run_flow(place, Side::origin);
 }

@@ -42,15 +42,18 @@ sys::Result<sys::UniqueFd> bind_and_listen(sys::UniqueFd fd, const sockaddr_stor
 
 }  // namespace
 
-void apply(const SocketOptions& options, int fd) {
+void prepare_stream(int fd) {
   if (!sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return;  // not TCP
   // Urgent data stays in the stream: a byte is a byte.
   sys::set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+}
+
+void guard_against_silence(const SocketOptions& options, int fd) {
   if (options.keepalive_idle.count() > 0) {
-    sys::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    sys::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.keepalive_idle));
+    if (!sys::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.keepalive_idle))) return;  // not TCP
     sys::set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds(options.keepalive_interval));
     sys::set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(options.keepalive_probes));
+    sys::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   }
   if (options.user_timeout.count() > 0) {
     sys::set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<unsigned>(options.user_timeout.count()));
