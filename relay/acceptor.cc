@@ -56,6 +56,9 @@ sys::Result<void> Acceptor::open() {
 
 sys::Result<void> Acceptor::open(std::uint16_t index) {
   const ListenerOptions& options = settings_.listeners[index];
+  // Better now than with the first session.
+  const sys::UniqueFd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
     auto fd = listen_on_unix(endpoint.path, options.backlog);
@@ -88,7 +91,7 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
 sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
-  prepare_stream(fd->get());
+  if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
   guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
   listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});

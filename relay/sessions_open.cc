@@ -100,7 +100,7 @@ sys::Result<bool> Sessions::try_target(Place place, const Target& target) {
   const int fd = ::socket(target.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return sys::fail(errno, "socket");
   record.origin_fd = fd;
-  prepare_stream(fd);
+  if (auto prepared = prepare_stream(options(record).origin, fd); !prepared) return tl::unexpected(prepared.error());
   if (auto prepared = policy_.prepare(slots_.view(place), fd, target); !prepared)
     return tl::unexpected(prepared.error());
   // A full backlog of a Unix socket is EAGAIN here, and no event tells when it has room: as good as refused.

@@ -15,8 +15,9 @@
 namespace ravelin::relay {
 
 // Options of TCP sockets; nothing on others. What is set on a listening socket holds for those that it accepts.
-// First what the stream itself needs from its first byte on: no delay, urgent data in its place.
-void prepare_stream(int fd);
+// First what the stream itself needs before its first byte: no delay, urgent data in its place, and what shapes it.
+// Fails with what the kernel has not got or this process may not ask for.
+[[nodiscard]] sys::Result<void> prepare_stream(const SocketOptions& options, int fd);
 // Then how long a silent or unanswering peer is believed in, which matters to a connection that lives: keep-alive and
 // user timeout.
 void guard_against_silence(const SocketOptions& options, int fd);

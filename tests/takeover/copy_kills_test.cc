@@ -79,7 +79,7 @@ Pair tcp_pair() {
   REQUIRE(::connect(connected.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
   sys::UniqueFd accepted(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
   REQUIRE(accepted);
-  for (const int fd : {connected.get(), accepted.get()}) prepare_stream(fd);
+  for (const int fd : {connected.get(), accepted.get()}) REQUIRE(prepare_stream({}, fd));
   return {std::move(connected), std::move(accepted)};
 }
 
