@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <string_view>
 
 #include "sys/descriptor.h"
@@ -108,6 +109,13 @@ sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog) 
     }
   }
   return bind_and_listen(std::move(fd), storage, *length, "unix:" + path, backlog);
+}
+
+ssize_t peek(int fd, std::span<std::byte> buffer) {
+  for (;;) {
+    const ssize_t seen = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (seen >= 0 || errno != EINTR) return seen;
+  }
 }
 
 void finish_sending(int fd) {

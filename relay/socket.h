@@ -4,8 +4,12 @@
 // sees nothing and goes on sending. So the ends of streams are always signalled by shutdown or disconnection.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "relay/settings.h"
 #include "sys/address.h"
@@ -26,6 +30,9 @@ void guard_against_silence(const SocketOptions& options, int fd);
 // listened on side by side.
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog);
+
+// Looks at the bytes that wait at the front and takes none of them. What recv(2) says; never EINTR.
+[[nodiscard]] ssize_t peek(int fd, std::span<std::byte> buffer);
 
 // FIN: no more bytes will be sent. What is queued still goes out.
 void finish_sending(int fd);
