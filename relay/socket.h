@@ -46,6 +46,9 @@ struct TcpFacts {
   std::uint64_t received = 0;  // bytes that arrived in order, read or not
   std::uint64_t sent = 0;      // bytes given to the socket, acknowledged or not
   std::uint64_t unread = 0;    // of those received
+  bool closed = false;         // by whatever: both streams have ended, or the connection has failed
+  bool ended = false;          // the other side has ended its stream
+  int error = 0;               // closed: what the socket said of it, which it says only once
 };
 [[nodiscard]] std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us);
 
