@@ -3,7 +3,6 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <csignal>
 #include <future>
 #include <thread>
 #include <utility>
@@ -13,27 +12,11 @@
 #include "relay/engine.h"
 #include "sys/log.h"
 #include "sys/mailbox.h"
+#include "sys/signals.h"
 #include "sys/uv.h"
 
 namespace ravelin::gateway {
 namespace {
-
-// A thread inherits the mask of the one that starts it. With everything blocked, the program's signals reach the
-// program's own threads only, and a write to a socket that was reset (SIGPIPE) ends as an error.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
 
 tl::unexpected<StartError> refuse(int code, std::string what) {
   return tl::unexpected(StartError{.code = code, .what = std::move(what)});
@@ -138,7 +121,7 @@ Gateway::~Gateway() = default;
 tl::expected<std::unique_ptr<Gateway>, StartError> Gateway::start(const Options& options) {
   const auto settings = parse(options);
   if (!settings) return tl::unexpected(settings.error());
-  const SignalsBlocked blocked;  // while threads are made, the log's included
+  const sys::SignalsBlocked blocked;  // while threads are made
   auto running = std::make_unique<Running>(*settings, options);
   if (const auto started = running->start(); !started) {
     return refuse(started.error().code, started.error().text());
