@@ -28,6 +28,18 @@ def blocks(pid, number):
     return int(mask.split()[1], 16) >> (number - 1) & 1
 
 
+class Ending:
+    """Sees to it that a process has ended, however the test has."""
+
+    def __init__(self, process):
+        self._process = process
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stderr.close()
+
+
 class Signals(ProcessTest):
     def setUp(self):
         super().setUp()
@@ -69,6 +81,7 @@ class Signals(ProcessTest):
         arguments = [program("redirector"), "--listen", f"127.0.0.1:{port}", "--origin", self.origin.address]
         for _ in range(5):
             edge = subprocess.Popen([*arguments, "--admin", f"unix:{self.folder}/s"], stderr=subprocess.PIPE, text=True)
+            self.own(Ending(edge))
             wait_until(lambda: edge.poll() is not None or blocks(edge.pid, signal.SIGHUP), "its first line")
             os.kill(edge.pid, signal.SIGHUP)
             said = ""
@@ -76,7 +89,6 @@ class Signals(ProcessTest):
                 said += line
                 if '"reloaded"' in line:
                     os.kill(edge.pid, signal.SIGTERM)
-            edge.stderr.close()
             self.assertEqual(edge.wait(patience()), 0, said)
             self.assertIn('"reloaded"', said)
 
