@@ -10,7 +10,7 @@
 #include <thread>
 #include <utility>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "gateway/settings.h"
 #include "relay/engine.h"
 #include "sys/log.h"
@@ -20,6 +20,8 @@
 
 namespace ravelin::gateway {
 namespace {
+
+using bridge::to_ppv2;
 
 tl::unexpected<StartError> refuse(int code, std::string what) {
   return tl::unexpected(StartError{.code = code, .what = std::move(what)});

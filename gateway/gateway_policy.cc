@@ -1,13 +1,16 @@
 #include "gateway/gateway_policy.h"
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "relay/session_log.h"
 
 namespace ravelin::gateway {
 
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 using relay::Opening;
 using relay::SessionRecord;
 using relay::SessionView;
+
 GatewayPolicy::GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers,
                              relay::CounterBlock& counters, sys::Log& log, Clock now)
     : facts_(std::move(facts)),

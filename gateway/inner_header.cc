@@ -3,11 +3,13 @@
 #include <ppv2/encoder.h>
 #include <ppv2/ravelin.h>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "gateway/session.h"
 
 namespace ravelin::gateway {
 namespace {
+
+using bridge::to_ppv2;
 
 std::size_t write_v1(const ppv2::Address& source, const ppv2::Address& destination, std::span<std::byte> out) {
   return ppv2::encode_v1({reinterpret_cast<char*>(out.data()), out.size()}, source, destination);

@@ -7,9 +7,12 @@
 #include <cassert>
 #include <span>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 
 namespace ravelin::gateway {
+
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 
 GatewaySession& gateway_session(relay::SessionView session) {
   assert(session.extension.size() >= sizeof(GatewaySession));

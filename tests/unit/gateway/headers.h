@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "sys/address.h"
 
 namespace ravelin::gateway::test {
+
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 
 using Octets = std::vector<std::byte>;
 
