@@ -52,6 +52,13 @@ inline Octets local_header() {
   return out;
 }
 
+// What a redirector writes for a client without an address.
+inline Octets addressless_header() {
+  Octets out(4096);
+  out.resize(ppv2::Encoder::local(out).unique_id(kEdgeSession).tlv(ppv2::kEdgeNameTlv, "fra-1").finish());
+  return out;
+}
+
 inline Octets v1_header() {
   return octets("PROXY TCP4 203.0.113.9 192.0.2.80 51234 443\r\n");
 }
