@@ -10,6 +10,7 @@
 #include "daemon/engine_metrics.h"
 #include "daemon/notify.h"
 #include "sys/descriptor.h"
+#include "sys/signals.h"
 
 namespace ravelin::daemon {
 namespace {
@@ -58,6 +59,7 @@ sys::Exit Daemon::run(const Plan& plan) {
     plan.reload();
     notify("READY=1");
   });
+  const sys::SignalsAdmitted admitted({SIGTERM, SIGINT, SIGHUP});
   engine_.emplace(loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); });
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);
   add_pages(plan);

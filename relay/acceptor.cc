@@ -1,7 +1,6 @@
 #include "relay/acceptor.h"
 
 #include <netdb.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -61,10 +60,10 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
   if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
-    auto fd = listen_on_unix(endpoint.path, options.backlog);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto address = sys::SocketAddress::local_of(fd->get());
-    listeners_.push_back({index, std::move(*fd), address.value_or(sys::SocketAddress{}), endpoint.path, nullptr});
+    auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
+    if (!opened) return tl::unexpected(opened.error());
+    const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
+    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, std::move(opened->file), nullptr});
     return {};
   }
   if (const auto literal = endpoint.literal()) return add(index, *literal);
@@ -94,7 +93,7 @@ sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& a
   if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
   guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
+  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, {}, nullptr});
   return {};
 }
 
@@ -112,10 +111,6 @@ void Acceptor::start() {
 void Acceptor::stop() {
   retry_.stop();
   full_.store(false);
-  for (Listener& listener : listeners_) {
-    listener.poll.reset();
-    if (!listener.unix_path.empty() && !listener.unix_path.starts_with('@')) ::unlink(listener.unix_path.c_str());
-  }
   listeners_.clear();
 }
 
