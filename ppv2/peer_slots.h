@@ -51,9 +51,14 @@ struct PeerMap::Slot {
   // The words are released one by one after the odd sequence, so whoever acquires one of them also sees that.
   void write(std::uint32_t new_place, const Peer& peer) noexcept {
     const auto* const from = reinterpret_cast<const char*>(&peer);
+    const auto copy = [this, from](std::size_t begin, std::size_t end) {
+#pragma GCC unroll 12
+      for (std::size_t i = begin; i < end; ++i)
+        words[i].store(load<std::uint64_t>(from + i * sizeof(std::uint64_t)), std::memory_order_release);
+    };
     place.store(new_place, std::memory_order_release);
-    for (std::size_t i = 0, count = used_words(peer); i < count; ++i)
-      words[i].store(load<std::uint64_t>(from + i * sizeof(std::uint64_t)), std::memory_order_release);
+    copy(0, kFixedWords);
+    copy(kFixedWords, used_words(peer));
     sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
   [[nodiscard]] bool read(std::uint32_t wanted_place, Peer& peer) const noexcept {
@@ -61,6 +66,7 @@ struct PeerMap::Slot {
     if ((before & 1) != 0 || place.load(std::memory_order_acquire) != wanted_place) return false;
     auto* const to = reinterpret_cast<char*>(&peer);
     const auto copy = [this, to](std::size_t begin, std::size_t end) {
+#pragma GCC unroll 12
       for (std::size_t i = begin; i < end; ++i) {
         const std::uint64_t word = words[i].load(std::memory_order_acquire);
         std::memcpy(to + i * sizeof word, &word, sizeof word);
@@ -71,7 +77,9 @@ struct PeerMap::Slot {
     copy(kFixedWords, used_words(peer));
     return sequence.load(std::memory_order_relaxed) == before;
   }
-  void retire() noexcept { sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release); }
+  void retire() noexcept {
+    sequence.store(sequence.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 };
 
 struct PeerMap::Chunk {
