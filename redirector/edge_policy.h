@@ -54,7 +54,10 @@ class EdgePolicy final : public relay::SessionPolicy {
 
   EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now);
 
+  ~EdgePolicy() override { say_held_back(); }
+
   void replace(std::size_t pool, std::shared_ptr<const PoolView> view);
+  void say_held_back() { failed_lines_.say_held_back(log_); }
 
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
   std::optional<relay::Target> next_target(relay::SessionView session) override;
