@@ -54,7 +54,10 @@ class EdgePolicy final : public relay::SessionPolicy {
 
   EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now);
 
+  ~EdgePolicy() override { say_held_back(); }
+
   void replace(std::size_t pool, std::shared_ptr<const PoolView> view);
+  void say_held_back() { failed_lines_.say_held_back(log_); }
 
   [[nodiscard]] bool looks_at_bytes() const override { return false; }
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
