@@ -8,8 +8,10 @@
 
 #include "admin/pages.h"
 #include "daemon/engine_metrics.h"
+#include "daemon/hint.h"
 #include "daemon/notify.h"
 #include "sys/descriptor.h"
+#include "sys/signals.h"
 
 namespace ravelin::daemon {
 namespace {
@@ -58,6 +60,7 @@ sys::Exit Daemon::run(const Plan& plan) {
     plan.reload();
     notify("READY=1");
   });
+  const sys::SignalsAdmitted admitted({SIGTERM, SIGINT, SIGHUP});
   engine_.emplace(loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); });
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);
   add_pages(plan);
@@ -126,7 +129,9 @@ void Daemon::end_now(relay::Reason reason) {
 
 // One line for the log, which is what a service manager keeps.
 sys::Exit Daemon::refuse(const sys::Error& error) {
-  log_.line(sys::LogLevel::error, "cannot_start").field("error", error.text());
+  auto line = log_.line(sys::LogLevel::error, "cannot_start");
+  line.field("error", error.text());
+  if (const auto hint = hint_for(error); !hint.empty()) line.field("hint", hint);
   return sys::exit_for(error);
 }
 

@@ -13,17 +13,22 @@
 #include "config/config.h"
 #include "daemon/daemon.h"
 #include "sys/descriptor.h"
+#include "sys/signals.h"
 
 namespace ravelin::daemon {
 
 // The exit code. `Application` is made of a Daemon and the loaded settings, and has a plan().
 template <class Application, class Settings>
 int run_program(int argc, char** argv, const config::Schema<Settings>& schema, const config::Program& program) {
+  // No signal that a daemon takes ends it by its default action, at whatever moment it comes: until run() handles them
+  // and when it does not any more, they wait. TERM and INT may end what only reads its settings.
+  sys::block_signals({SIGHUP, SIGUSR2});
   sys::fill_standard_streams();
   try {
     auto loaded = config::load(argc, argv, schema, program);
     if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
     auto& settings = std::get<config::Loaded<Settings>>(loaded);
+    sys::block_signals({SIGTERM, SIGINT});
     Daemon daemon(program, settings.settings);
     Application application(daemon, std::move(settings));
     const Plan plan = application.plan();

@@ -38,6 +38,9 @@ struct DaemonSettings {
 [[nodiscard]] config::Schema<relay::Timeouts> timeout_schema();
 [[nodiscard]] config::Schema<relay::SocketOptions> socket_schema();
 
+// Who may read the pages is decided by a file's mode or by being on this machine, by nothing else.
+void check_admin(const DaemonSettings& settings, config::Report& report);
+
 template <std::derived_from<DaemonSettings> T>
 void add_daemon_settings(config::Schema<T>& schema) {
   // A member of the base as one of T.
@@ -57,7 +60,8 @@ void add_daemon_settings(config::Schema<T>& schema) {
                .most = 4'000'000U})
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
       .option("drain_timeout", of(&DaemonSettings::drain_timeout),
-              {.help = "how long sessions may go on after SIGTERM; 0 is until they end"});
+              {.help = "how long sessions may go on after SIGTERM; 0 is until they end"})
+      .check([](const T& settings, config::Report& report) { check_admin(settings, report); });
 }
 
 // The settings that every listener has.

@@ -86,9 +86,9 @@ Pool::Update Pool::resolved(std::size_t index, const Answer& answer) {
   return update;
 }
 
-std::string Pool::trouble() const {
+std::string Pool::trouble(std::int64_t now_ms) const {
   if (view_->candidates.empty()) return "no origin of pool " + name() + " is resolved";
-  if (!is_reachable(*view_)) return "no origin of pool " + name() + " is reachable";
+  if (!is_reachable(*view_, now_ms)) return "no origin of pool " + name() + " is reachable";
   return {};
 }
 
@@ -131,6 +131,7 @@ void Pool::rebuild_view() {
   auto view = std::make_shared<PoolView>();
   view->balancing = settings_.balancing;
   view->connect_attempts = settings_.connect_attempts;
+  for (const sys::SourceAddress& source : settings_.source_addresses) view->sources.push_back(source.address);
   view->turn = turn_;
   for (const Origin& origin : origins_) {
     for (const auto& candidate : origin.candidates) {

@@ -1,7 +1,6 @@
 #include "relay/acceptor.h"
 
 #include <netdb.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -25,7 +24,10 @@ sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoi
   hints.ai_flags = AI_PASSIVE;
   addrinfo* list = nullptr;
   const int status = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list);
-  if (status != 0) return sys::fail(0, "cannot listen on {}: {}", endpoint.text(), ::gai_strerror(status));
+  if (status != 0) {
+    return sys::fail(status == EAI_SYSTEM ? errno : EADDRNOTAVAIL,
+                     "cannot listen on {}: its name does not resolve ({})", endpoint.text(), ::gai_strerror(status));
+  }
   std::vector<sys::SocketAddress> addresses;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     addresses.push_back(sys::SocketAddress::from(entry->ai_addr, entry->ai_addrlen));
@@ -61,10 +63,10 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
   if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
-    auto fd = listen_on_unix(endpoint.path, options.backlog);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto address = sys::SocketAddress::local_of(fd->get());
-    listeners_.push_back({index, std::move(*fd), address.value_or(sys::SocketAddress{}), endpoint.path, nullptr});
+    auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
+    if (!opened) return tl::unexpected(opened.error());
+    const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
+    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, std::move(opened->file), nullptr});
     return {};
   }
   if (const auto literal = endpoint.literal()) return add(index, *literal);
@@ -94,7 +96,7 @@ sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& a
   if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
   guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, nullptr});
+  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, {}, nullptr});
   return {};
 }
 
@@ -112,10 +114,6 @@ void Acceptor::start() {
 void Acceptor::stop() {
   retry_.stop();
   full_.store(false);
-  for (Listener& listener : listeners_) {
-    listener.poll.reset();
-    if (!listener.unix_path.empty() && !listener.unix_path.starts_with('@')) ::unlink(listener.unix_path.c_str());
-  }
   listeners_.clear();
 }
 

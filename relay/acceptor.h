@@ -15,6 +15,7 @@
 #include "relay/relay_loop.h"
 #include "relay/settings.h"
 #include "sys/log.h"
+#include "sys/unix_listener.h"
 #include "sys/uv.h"
 
 namespace ravelin::relay {
@@ -45,6 +46,7 @@ class Acceptor {
     sys::UniqueFd fd;
     sys::SocketAddress address;
     std::string unix_path;
+    sys::SocketFile file;
     std::unique_ptr<sys::Poll> poll;
   };
 

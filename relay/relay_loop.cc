@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "sys/signals.h"
+
 namespace ravelin::relay {
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
@@ -33,6 +35,7 @@ void RelayLoop::start(bool resumed) {
     load_.store(sessions_->adopt());
     sessions_->resume_adopted();
   }
+  const sys::SignalsBlocked blocked;
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "relay");
     loop_.run();

@@ -29,7 +29,10 @@ void guard_against_silence(const SocketOptions& options, int fd);
 // A bound, listening, non-blocking socket for one address. IPv6 sockets are IPv6-only, so that [::] and 0.0.0.0 can be
 // listened on side by side.
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
-[[nodiscard]] sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog);
+
+// The connection will come from `source`. Its port is taken when it connects, so that one port serves as many
+// destinations as there are.
+[[nodiscard]] sys::Result<void> come_from(const sys::SocketAddress& source, int fd);
 
 // Looks at the bytes that wait at the front and takes none of them. What recv(2) says; never EINTR.
 [[nodiscard]] ssize_t peek(int fd, std::span<std::byte> buffer);
