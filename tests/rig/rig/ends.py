@@ -24,6 +24,7 @@ import time
 from .stream import WrongByte
 
 READ, WRITE, BROKEN = select.POLLIN | select.POLLHUP, select.POLLOUT, select.POLLERR
+KEEPALIVE = {socket.TCP_KEEPIDLE: 3, socket.TCP_KEEPINTVL: 1, socket.TCP_KEEPCNT: 60}
 _STALLED = 0.3  # seconds without a byte taken that fill takes for "full"; longer or shorter changes no verdict
 
 
@@ -39,6 +40,10 @@ class End:
         self._last_taken = time.monotonic()
         sock.setblocking(False)
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        # A reset that the wire has lost is not sent again; only a probe asks for another one.
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in KEEPALIVE.items():
+            sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
     def fileno(self):
         return self._sock.fileno()

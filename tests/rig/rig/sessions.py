@@ -6,6 +6,7 @@ nowhere, but nothing else may.
 """
 
 import contextlib
+import errno
 import select
 import socket
 import struct
@@ -80,7 +81,8 @@ class Session:
 
     def judge_reset(self, end, error):
         other = self._other(end)
-        if not isinstance(error, (ConnectionResetError, BrokenPipeError)):
+        # ENOTCONN is what shutdown(2) says after a reset.
+        if error.errno not in (errno.ECONNRESET, errno.EPIPE, errno.ENOTCONN):
             self.fault(f"{end.name}: {error}")
         elif not self._may_be_reset and not (other and other.has_reset):
             self.fault(f"{end.name} has got a reset that nobody has sent: {error}")

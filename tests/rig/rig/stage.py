@@ -19,7 +19,9 @@ from . import network, surroundings
 EDGE_PORT, GATEWAY_PORT, ORIGIN_PORT = 7000, 7001, 7002
 _MEMORY_MAY_GROW = 24 << 20
 _LONG = "10m"  # no timeout of the relay may strike: what ends a session has to come from one of its ends
+_PROBES = {"keepalive_idle": "3s", "keepalive_interval": "1s", "keepalive_probes": 60}  # see ends.KEEPALIVE
 _TIMEOUTS = {"first_byte": _LONG, "connect": "1m", "half_closed": _LONG, "idle": 0}
+_LISTENER = {"timeouts": _TIMEOUTS, "client_socket": _PROBES, "origin_socket": _PROBES}
 
 
 def _other_descriptors(pid):
@@ -75,10 +77,10 @@ class Stage:
     def _start_all(self):
         origin = f"{network.ORIGIN}:{ORIGIN_PORT}"
         next_hop = f"127.0.0.1:{GATEWAY_PORT}" if self._round.with_gateway else origin
-        edge = edge_settings(EDGE_PORT, [next_hop], host=network.PROXY, listener={"timeouts": _TIMEOUTS}, loops=2)
+        edge = edge_settings(EDGE_PORT, [next_hop], host=network.PROXY, listener=_LISTENER, loops=2)
         self._start("redirector", EDGE_PORT, edge)
         if self._round.with_gateway:
-            listener = {"timeouts": _TIMEOUTS, "policy": "require"}
+            listener = {**_LISTENER, "policy": "require"}
             self._start(
                 "gateway",
                 GATEWAY_PORT,
