@@ -14,8 +14,7 @@ struct Hint {
 
 constexpr std::string_view kMayNot =
     "a port below 1024 needs CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities=CAP_NET_BIND_SERVICE), and the "
-    "directory "
-    "of a socket has to be this user's (systemd: RuntimeDirectory=)";
+    "directory of a socket has to be this user's (systemd: RuntimeDirectory=)";
 constexpr std::string_view kNoDirectory =
     "the directory of a socket has to be there: mkdir -p, or systemd's RuntimeDirectory=";
 constexpr std::string_view kNoMemory = "the machine or the service's memory limit (systemd: MemoryMax=) is too small";

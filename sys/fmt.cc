@@ -1,5 +1,5 @@
-// The one place where fmt is compiled. Debian has it as a shared library, which a program that is one file to copy cannot
-// use, and as headers alone, which would compile all of it again in every file that formats a number.
+// The one place where fmt is compiled. Debian has it as a shared library, which a program that is one file to copy
+// cannot use, and as headers alone, which would compile all of it again in every file that formats a number.
 
 #include <fmt/format-inl.h>
 

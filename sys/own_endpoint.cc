@@ -11,10 +11,6 @@
 namespace ravelin::sys {
 namespace {
 
-bool is_unspecified(const SocketAddress& address) {
-  return std::ranges::all_of(address.ip(), [](std::uint8_t byte) { return byte == 0; });
-}
-
 SocketAddress loopback(std::uint16_t family, std::uint16_t port) {
   if (family == AF_INET) return SocketAddress::ipv4({127, 0, 0, 1}, port);
   return SocketAddress::ipv6({0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1}, port);
@@ -43,8 +39,8 @@ bool is_of_this_machine(const SocketAddress& address) {
 bool leads_to(SocketAddress target, const SocketAddress& listener) {
   if (target.family != listener.family || target.port != listener.port) return false;
   // Linux takes a connection to the unspecified address to loopback.
-  if (is_unspecified(target)) target = loopback(target.family, target.port);
-  if (is_unspecified(listener)) return is_of_this_machine(target);
+  if (target.is_wildcard()) target = loopback(target.family, target.port);
+  if (listener.is_wildcard()) return is_of_this_machine(target);
   return std::ranges::equal(target.ip(), listener.ip());
 }
 
