@@ -59,7 +59,7 @@ daemon::Plan Front::plan() {
     add_gateway_metrics(
         daemon_.metrics(), [&engine](unsigned counter) { return engine.count(counter); }, peers_);
     log_untrusted_doors(facts_->doors, daemon_.log());
-    say_held_back_.start(daemon::LogBudget::kSayEvery, daemon::LogBudget::kSayEvery);
+    say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return daemon::with_waiting(waiting_, config::print(loaded_, schema_)); };
   plan.reload = [this] { reload(); };
@@ -68,9 +68,7 @@ daemon::Plan Front::plan() {
 }
 
 void Front::say_held_back() {
-  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
-    engine_->post(loop, [](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).say_held_back(); });
-  }
+  engine_->for_each_policy([](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).say_held_back(); });
 }
 
 void Front::reload() {
@@ -95,10 +93,8 @@ void Front::apply_rules(const Settings& settings) {
   }
   facts_ = std::make_shared<const GatewayFacts>(facts_of(loaded_.settings));
   log_untrusted_doors(facts_->doors, daemon_.log());
-  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
-    engine_->post(
-        loop, [facts = facts_](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).replace(facts); });
-  }
+  engine_->for_each_policy(
+      [facts = facts_](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).replace(facts); });
 }
 
 }  // namespace ravelin::gateway

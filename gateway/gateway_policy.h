@@ -13,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "daemon/log_budget.h"
 #include "gateway/counters.h"
 #include "gateway/door.h"
 #include "gateway/inner_header.h"
@@ -22,6 +21,7 @@
 #include "relay/counters.h"
 #include "relay/policy.h"
 #include "sys/log.h"
+#include "sys/log_budget.h"
 
 namespace ravelin::gateway {
 
@@ -70,8 +70,8 @@ class GatewayPolicy final : public relay::SessionPolicy {
   sys::Log& log_;
   Clock now_;
   // Scanners, or a server that is down, must not fill the disk; what was served is what the log is for.
-  daemon::LogBudget refused_lines_{"session_refused", 20, 100};
-  daemon::LogBudget failed_lines_{"session_failed", 20, 100};
+  sys::LogBudget refused_lines_{"session_refused", 20, 100};
+  sys::LogBudget failed_lines_{"session_failed", 20, 100};
   InnerHop hop_;
   std::unordered_map<const relay::SessionRecord*, ppv2::PeerMap::Guard> guards_;  // a record stands for its slot
 };

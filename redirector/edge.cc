@@ -63,7 +63,7 @@ daemon::Plan Edge::plan() {
     engine_ = &engine;
     add_session_metrics(daemon_.metrics(), engine);
     resolver_.start();
-    say_held_back_.start(daemon::LogBudget::kSayEvery, daemon::LogBudget::kSayEvery);
+    say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return config_text(); };
   plan.reload = [this] { reload(); };
@@ -78,17 +78,13 @@ std::unique_ptr<EdgePolicy> Edge::make_policy(relay::Engine& engine, unsigned lo
 }
 
 void Edge::publish(std::size_t pool) {
-  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
-    engine_->post(loop, [pool, view = pools_[pool].view()](relay::SessionPolicy& policy) {
-      static_cast<EdgePolicy&>(policy).replace(pool, view);
-    });
-  }
+  engine_->for_each_policy([pool, view = pools_[pool].view()](relay::SessionPolicy& policy) {
+    static_cast<EdgePolicy&>(policy).replace(pool, view);
+  });
 }
 
 void Edge::say_held_back() {
-  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
-    engine_->post(loop, [](relay::SessionPolicy& policy) { static_cast<EdgePolicy&>(policy).say_held_back(); });
-  }
+  engine_->for_each_policy([](relay::SessionPolicy& policy) { static_cast<EdgePolicy&>(policy).say_held_back(); });
 }
 
 // Listeners and what is in the loops' hands stay; pools are taken over while they are the same pools by name.

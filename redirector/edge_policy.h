@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "daemon/log_budget.h"
 #include "redirector/candidate.h"
 #include "redirector/header.h"
 #include "relay/counters.h"
 #include "relay/policy.h"
 #include "sys/log.h"
+#include "sys/log_budget.h"
 
 namespace ravelin::redirector {
 
@@ -88,7 +88,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   std::size_t source_turn_ = 0;
   Clock now_;
   // When an origin is down every client fails; the finished sessions are what the log is for and have no budget.
-  daemon::LogBudget failed_lines_{"session_failed", 20, 100};
+  sys::LogBudget failed_lines_{"session_failed", 20, 100};
 };
 
 }  // namespace ravelin::redirector

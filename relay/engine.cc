@@ -134,8 +134,8 @@ std::uint64_t Engine::count(unsigned counter) const {
   return total;
 }
 
-void Engine::post(unsigned loop, std::function<void(SessionPolicy&)> task) {
-  loops_[loop]->post([task = std::move(task)](Sessions&, SessionPolicy& policy) { task(policy); });
+void Engine::for_each_policy(const std::function<void(SessionPolicy&)>& task) {
+  for (const auto& loop : loops_) loop->post([task](Sessions&, SessionPolicy& policy) { task(policy); });
 }
 
 void Engine::for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done) {

@@ -58,8 +58,8 @@ class Engine {
   // The sum over all loops.
   [[nodiscard]] std::uint64_t count(unsigned counter) const;  // any thread
 
-  // Runs `task` on a loop's thread with that loop's policy. Any thread.
-  void post(unsigned loop, std::function<void(SessionPolicy&)> task);
+  // Runs `task` on each loop's thread with that loop's policy. Any thread.
+  void for_each_policy(const std::function<void(SessionPolicy&)>& task);
   // Runs `visit` on every loop's thread, one loop at a time, for each of its sessions, then `done` on the control loop.
   void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
 

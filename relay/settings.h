@@ -33,8 +33,6 @@ struct SocketOptions {
   std::uint32_t mark = 0;                            // SO_MARK, for routing and firewalls
   sys::ByteCount receive_buffer{0};                  // SO_RCVBUF: of this size always, and the kernel tunes no more
   sys::ByteCount send_buffer{0};                     // SO_SNDBUF
-
-  bool operator==(const SocketOptions&) const = default;
 };
 
 struct ListenerOptions {

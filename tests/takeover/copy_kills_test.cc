@@ -4,7 +4,6 @@
 // stock and goes on. The peers live in this process and know what every byte has to be. RAVELIN_SEED replays a run.
 
 #include <doctest/doctest.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -22,6 +21,7 @@
 #include "relay/recovery.h"
 #include "relay/socket.h"
 #include "sys/descriptor.h"
+#include "tests/unit/relay/live_session.h"
 
 using namespace ravelin;
 using namespace ravelin::relay;
@@ -60,27 +60,12 @@ struct Peer {
   }
 };
 
-struct Pair {
-  sys::UniqueFd connected;
-  sys::UniqueFd accepted;
-};
-
-// Small buffers, so that sends are short and bytes have to be put aside.
-Pair tcp_pair() {
-  const auto listener = listen_on(sys::SocketAddress::ipv4({127, 0, 0, 1}, 0), 1);
-  REQUIRE(listener);
-  sys::set_option(listener->get(), SOL_SOCKET, SO_RCVBUF, 16 << 10);
-  sys::set_option(listener->get(), SOL_SOCKET, SO_SNDBUF, 16 << 10);
-  sockaddr_storage address{};
-  const socklen_t length = sys::SocketAddress::local_of(listener->get())->to(address);
-  sys::UniqueFd connected(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sys::set_option(connected.get(), SOL_SOCKET, SO_RCVBUF, 16 << 10);
-  sys::set_option(connected.get(), SOL_SOCKET, SO_SNDBUF, 16 << 10);
-  REQUIRE(::connect(connected.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
-  sys::UniqueFd accepted(::accept4(listener->get(), nullptr, nullptr, SOCK_CLOEXEC));
-  REQUIRE(accepted);
-  for (const int fd : {connected.get(), accepted.get()}) REQUIRE(prepare_stream({}, fd));
-  return {std::move(connected), std::move(accepted)};
+// Sends are to be short, so that bytes have to be put aside.
+void shrink_buffers(const Connection& connection) {
+  for (const int fd : {connection.ours.get(), connection.theirs.get()}) {
+    for (const int option : {SO_RCVBUF, SO_SNDBUF}) sys::set_option(fd, SOL_SOCKET, option, 16 << 10);
+    REQUIRE(prepare_stream({}, fd));
+  }
 }
 
 // What a process does with a session that it finds in the table, until it is killed.
@@ -128,15 +113,15 @@ TEST_CASE("a relay killed a thousand times in the middle of copying loses no byt
   for (std::uint32_t i = 0; i < kPipes; ++i) made.push_back(*pipes.take());
   for (const std::int32_t pipe : made) pipes.give_back(pipe);
 
-  Pair outer = tcp_pair();
-  Pair inner = tcp_pair();
-  Peer client{.fd = std::move(outer.connected), .stream = 1};
-  Peer origin{.fd = std::move(inner.accepted), .stream = 2};
+  Connection outer(Connection::By::them);
+  Connection inner(Connection::By::us);
+  shrink_buffers(outer);
+  shrink_buffers(inner);
+  Peer client{.fd = std::move(outer.theirs), .stream = 1};
+  Peer origin{.fd = std::move(inner.theirs), .stream = 2};
   SessionRecord& record = table->record(0);
-  record =
-      SessionRecord{.phase = Phase::relaying, .client_fd = outer.accepted.get(), .origin_fd = inner.connected.get()};
+  record = SessionRecord{.phase = Phase::relaying, .client_fd = outer.ours.get(), .origin_fd = inner.ours.get()};
   record.client = record.origin_peer = sys::SocketAddress::ipv4({127, 0, 0, 1}, 1);
-  for (const int fd : {record.client_fd, record.origin_fd}) REQUIRE(::fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
 
   // Mostly small messages that are heard at once; now and then somebody does not listen, or says much.
   const auto move = [&](bool quiet) {

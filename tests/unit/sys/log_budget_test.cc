@@ -1,4 +1,4 @@
-#include "daemon/log_budget.h"
+#include "sys/log_budget.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -18,7 +18,7 @@ TEST_CASE("a flood of events writes its budget, and how many were held back is s
   const sys::UniqueFd read_end(ends[0]);
   sys::UniqueFd write_end(ends[1]);
   std::optional<sys::Log> log(std::in_place, sys::LogFormat::text, sys::LogLevel::info, write_end.get());
-  daemon::LogBudget budget("session_failed", 2, 5);
+  sys::LogBudget budget("session_failed", 2, 5);
   const auto written = [&](int events, std::int64_t now) {
     int lines = 0;
     for (int event = 0; event < events; ++event) lines += budget.admit(*log, now) ? 1 : 0;
@@ -45,7 +45,7 @@ TEST_CASE("a flood of events writes its budget, and how many were held back is s
 
 TEST_CASE("events within the budget are all written") {
   sys::Log log(sys::LogFormat::text, sys::LogLevel::error);
-  daemon::LogBudget budget("session_failed", 10, 10);
+  sys::LogBudget budget("session_failed", 10, 10);
   for (std::int64_t second = 1; second < 100; ++second) {
     for (int event = 0; event < 10; ++event) CHECK(budget.admit(log, second * 1000));
   }

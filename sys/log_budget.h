@@ -13,7 +13,7 @@
 
 #include "sys/log.h"
 
-namespace ravelin::daemon {
+namespace ravelin::sys {
 
 class LogBudget {
  public:
@@ -21,7 +21,7 @@ class LogBudget {
       : what_(what), a_second_(a_second), burst_(burst), left_(burst * kLine) {}
 
   // True if a line may be written now. False: it has been counted instead.
-  [[nodiscard]] bool admit(sys::Log& log, std::int64_t now_ms) {
+  [[nodiscard]] bool admit(Log& log, std::int64_t now_ms) {
     const std::int64_t earned = std::max<std::int64_t>(now_ms - std::exchange(last_ms_, now_ms), 0) * a_second_;
     left_ = std::min(left_ + earned, std::int64_t{burst_} * kLine);
     if (left_ < kLine) {
@@ -34,10 +34,10 @@ class LogBudget {
   }
 
   // What was held back and has not been said.
-  void say_held_back(sys::Log& log) {
+  void say_held_back(Log& log) {
     const auto count = std::exchange(held_back_, 0);
     if (count == 0) return;
-    log.line(sys::LogLevel::warning, "lines_held_back").field("event_class", what_).field("count", count);
+    log.line(LogLevel::warning, "lines_held_back").field("event_class", what_).field("count", count);
   }
 
   static constexpr std::chrono::seconds kSayEvery{10};
@@ -53,4 +53,4 @@ class LogBudget {
   std::uint64_t held_back_ = 0;
 };
 
-}  // namespace ravelin::daemon
+}  // namespace ravelin::sys
