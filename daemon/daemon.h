@@ -6,7 +6,8 @@
 //   return static_cast<int>(daemon.run(edge.plan()));
 //
 // Owns the control loop, the log, the admin server and, while it runs, the engine. All of it belongs to the thread that
-// made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again.
+// made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again. With a
+// keeper they come from there, and it may also have this process leave its sessions to another one.
 #pragma once
 
 #include <functional>
@@ -21,6 +22,7 @@
 #include "daemon/session_page.h"
 #include "daemon/settings.h"
 #include "relay/engine.h"
+#include "relay/keeper_link.h"
 #include "sys/log.h"
 #include "sys/uv.h"
 
@@ -40,7 +42,9 @@ struct Plan {
 
 class Daemon {
  public:
-  Daemon(const config::Program& program, const DaemonSettings& settings);
+  // `keeper`: this process's line to its keeper, if it has one.
+  Daemon(const config::Program& program, const DaemonSettings& settings,
+         std::unique_ptr<relay::KeeperLink> keeper = nullptr);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
@@ -58,8 +62,13 @@ class Daemon {
  private:
   enum class Stage : std::uint8_t { starting, serving, draining };
 
+  enum class Leave : std::uint8_t { no, to_next_worker, to_become_keeper };
+
   [[nodiscard]] sys::Result<void> start(const Plan& plan);
   [[nodiscard]] sys::Result<void> open_admin();
+  void obey_keeper(std::function<void(int number)> signal);
+  void leave(Leave how);
+  void tell_manager(std::string_view state);
   void add_pages(const Plan& plan);
   void drain();
   void end_now(relay::Reason reason);
@@ -74,6 +83,10 @@ class Daemon {
   admin::Readiness readiness_;
   admin::AdminServer admin_;
   sys::Timer patience_;  // with a drain
+  std::unique_ptr<relay::KeeperLink> keeper_;
+  bool resumed_ = false;
+  Leave leave_ = Leave::no;
+  sys::Exit exit_ = sys::Exit::ok;
   std::optional<relay::Engine> engine_;
 };
 

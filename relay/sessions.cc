@@ -13,7 +13,7 @@
 namespace ravelin::relay {
 
 Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                   SessionPolicy& policy, std::function<void()> on_ended)
+                   SessionPolicy& policy, std::function<void()> on_ended, KeeperChannel keeper)
     : table_(table),
       settings_(settings),
       policy_(policy),
@@ -21,7 +21,12 @@ Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t ind
       buffer_(table.buffer(index)),
       on_ended_(std::move(on_ended)),
       slots_(table, index),
-      pipes_(table, index, table.shape().loops, settings.pipe_size.bytes),
+      keeper_(keeper ? std::make_unique<KeeperTie>(
+                           loop, std::move(keeper), [this](std::uint32_t count) { released(count); },
+                           [this] { hold_again(); })
+                     : nullptr),
+      held_(keeper_ ? slots_.count() : 0, false),
+      pipes_(table, index, table.shape().loops, settings.pipe_size.bytes, keeper_.get()),
       pump_(pipes_, buffer_),
       deadlines_(slots_.count()),
       random_(std::random_device{}()),
@@ -85,10 +90,12 @@ SessionId Sessions::new_id(std::int64_t wall_us) {
 }
 
 void Sessions::on_event(Readiness::Event event) {
+  if (frozen_) return;
   const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
   SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  counters_.work_on(session_mark(slots_.slot_of(place), record.generation));
   // Told once, and perhaps long before the mark is reached.
   if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
   switch (record.phase) {
@@ -105,7 +112,9 @@ void Sessions::on_event(Readiness::Event event) {
   }
 }
 
+// The end of a batch of events, too: the loop works on nothing for now.
 void Sessions::arm_timer() {
+  counters_.work_on(0);
   const auto next = deadlines_.next();
   // A timer that runs out too early costs one look; one that is moved at every byte costs more.
   if (!next || (timer_due_ != 0 && timer_due_ <= *next)) return;
@@ -156,9 +165,18 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
   signal(record.client_fd);
   readiness_.remove(record.client_fd);
+  if (record.origin_fd >= 0) {
+    signal(record.origin_fd);
+    readiness_.remove(record.origin_fd);
+  }
+  const bool held = keeper_ && held_[place];
+  if (held) {
+    held_[place] = false;
+    leaving_.push_back(place);
+    keeper_->let_go(slots_.slot_of(place), record.generation);
+  }
   ::close(std::exchange(record.client_fd, -1));
-  if (record.origin_fd >= 0) signal(record.origin_fd);
-  drop_origin(record);
+  if (record.origin_fd >= 0) ::close(std::exchange(record.origin_fd, -1));
   for (FlowRecord* flow : {&record.up, &record.down}) {
     if (flow->pipe != FlowRecord::kNoPipe) pipes_.give_back(std::exchange(flow->pipe, FlowRecord::kNoPipe));
   }
@@ -170,6 +188,10 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   counters_.add(kBytesDown, record.down.moved);
   policy_.ended(view);
   record.phase = Phase::free;
+  if (!held) leave(place);
+}
+
+void Sessions::leave(Place place) {
   slots_.give_back(place);
   on_ended_();
 }
@@ -178,6 +200,48 @@ void Sessions::drop_origin(SessionRecord& record) {
   if (record.origin_fd < 0) return;
   readiness_.remove(record.origin_fd);
   ::close(std::exchange(record.origin_fd, -1));
+}
+
+// The keeper has let go of the oldest sessions that were ended: now nothing is left of them anywhere.
+void Sessions::released(std::uint32_t count) {
+  for (; count > 0 && !leaving_.empty(); --count) {
+    const Place place = leaving_.front();
+    leaving_.pop_front();
+    leave(place);
+  }
+}
+
+// From here on the session outlives this process.
+void Sessions::hold(Place place) {
+  if (!keeper_) return;
+  const SessionRecord& record = slots_.record(place);
+  if (keeper_->hold(slots_.slot_of(place), record.generation, record.client_fd, record.origin_fd)) {
+    held_[place] = true;
+  } else {
+    unheld_.push_back(token(place, Side::client));
+  }
+}
+
+void Sessions::hold_again() {
+  for (const std::uint64_t unheld : std::exchange(unheld_, {})) {
+    const auto place = static_cast<Place>((unheld & 0xffffffff) >> 1);
+    const SessionRecord& record = slots_.record(place);
+    if (record.generation == unheld >> 32 && record.phase == Phase::relaying) hold(place);
+  }
+}
+
+void Sessions::freeze() {
+  frozen_ = true;
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    const SessionRecord& record = slots_.record(place);
+    if (record.phase == Phase::free || record.phase == Phase::closing || held_[place]) continue;
+    // A half-made connection to an origin is made anew by the next process.
+    const bool open = record.phase == Phase::relaying;
+    if (!open && record.origin_fd >= 0) reset(record.origin_fd);
+    (void)keeper_->hold_waiting(slots_.slot_of(place), record.generation, record.client_fd,
+                                open ? record.origin_fd : -1);
+  }
+  keeper_->finish();
 }
 
 void Sessions::end_all(Reason reason) {
@@ -196,6 +260,9 @@ std::uint32_t Sessions::adopt() {
   std::vector<bool> owned_pipes(table_.shape().pipes, false);
   slots_.adopt([&](Place place) {
     adopted_.push_back(place);
+    counters_.add(kResumedSessions);
+    if (keeper_) held_[place] = slots_.record(place).client_fd >= 0;
+    if (slots_.record(place).phase == Phase::relaying) policy_.relaying(slots_.view(place));
     for (const FlowRecord* flow : {&slots_.record(place).up, &slots_.record(place).down}) {
       if (flow->pipe != FlowRecord::kNoPipe) owned_pipes[static_cast<std::size_t>(flow->pipe)] = true;
     }
@@ -213,7 +280,6 @@ void Sessions::resume_adopted() {
 
 void Sessions::resume(Place place) {
   SessionRecord& record = slots_.record(place);
-  counters_.add(kResumedSessions);
   if (record.phase == Phase::closing) return end(place, record.end_side, record.end_kind, record.reason);
   const Resumption resumption = take_stock(record, pipes_);
   if (resumption.action == Resumption::Action::end) {
@@ -225,6 +291,7 @@ void Sessions::resume(Place place) {
     return;
   }
   const std::int64_t now = monotonic_ms();
+  if (resumption.action != Resumption::Action::relay) record.attempts = 0;  // whatever was tried, it starts again
   switch (resumption.action) {
     case Resumption::Action::wait:
       if (!options(record).wait_for_client) return connect(place);
