@@ -43,7 +43,19 @@ config::Schema<relay::SocketOptions> socket_schema() {
               {.help = "probes without an answer that end the session", .least = 1U, .most = 127U})
       .option("user_timeout", &SocketOptions::user_timeout,
               {.help = "how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT); 0 is the system's",
-               .most = std::chrono::hours(24)});
+               .most = std::chrono::hours(24)})
+      .option("congestion_control", &SocketOptions::congestion_control,
+              {.help = "the algorithm, such as cubic or bbr; without one, the system's"})
+      .option("max_segment", &SocketOptions::max_segment,
+              {.help = "the largest TCP segment, for paths that lose larger ones; 0 is what the path says",
+               .most = 32'767U})
+      .option("mark", &SocketOptions::mark, {.help = "for routing rules and firewalls (SO_MARK); 0 is none"})
+      .option("receive_buffer", &SocketOptions::receive_buffer,
+              {.help = "what the kernel keeps of unread bytes, not tuned any more; 0 lets it tune",
+               .most = sys::ByteCount{1 << 30}})
+      .option("send_buffer", &SocketOptions::send_buffer,
+              {.help = "what the kernel keeps of unsent bytes, not tuned any more; 0 lets it tune",
+               .most = sys::ByteCount{1 << 30}});
   return socket;
 }
 

@@ -92,6 +92,7 @@ void GatewayPolicy::relaying(SessionView session) {
 
 // While the inner connection's port is still taken, so that the entry never speaks for another connection.
 void GatewayPolicy::ending(SessionView session) {
+  if (log_.enabled(relay::closing_level(session.record))) relay::measure_round_trips(session.record);
   guards_.erase(&session.record);
 }
 
@@ -124,7 +125,7 @@ bool GatewayPolicy::may_log(const SessionRecord& record, const GatewaySession& k
 void GatewayPolicy::log_end(SessionView session) {
   const SessionRecord& record = session.record;
   const GatewaySession& kept = gateway_session(session);
-  auto line = log_.line(is_failure(record.reason) ? sys::LogLevel::warning : sys::LogLevel::info, "session_closed");
+  auto line = log_.line(relay::closing_level(record), "session_closed");
   line.field("id", record.id.text())
       .field("listener", door_of(record).name)
       .field("client", record.client)

@@ -104,6 +104,12 @@ void EdgePolicy::relaying(SessionView session) {
   count_in(session, **same);
 }
 
+void EdgePolicy::ending(SessionView session) {
+  if (!relay::is_silent(session.record) && log_.enabled(relay::closing_level(session.record))) {
+    relay::measure_round_trips(session.record);
+  }
+}
+
 void EdgePolicy::ended(SessionView session) {
   const SessionRecord& record = session.record;
   const std::string origin = origin_text(record);
@@ -111,7 +117,7 @@ void EdgePolicy::ended(SessionView session) {
   const bool failed = is_failure(record.reason);
   if (!failed && relay::is_silent(record)) return counters_.add(kSessionsWithoutPayload);
   if (failed && !failed_lines_.admit(log_, now_())) return counters_.add(kFailedSessionsHeldBack);
-  auto line = log_.line(failed ? sys::LogLevel::warning : sys::LogLevel::info, "session_closed");
+  auto line = log_.line(relay::closing_level(record), "session_closed");
   line.field("id", record.id.text())
       .field("edge", facts_.edge_name)
       .field("listener", listener_of(record).name)

@@ -56,11 +56,13 @@ class EdgePolicy final : public relay::SessionPolicy {
 
   void replace(std::size_t pool, std::shared_ptr<const PoolView> view);
 
+  [[nodiscard]] bool looks_at_bytes() const override { return false; }
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
   std::optional<relay::Target> next_target(relay::SessionView session) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
   void relaying(relay::SessionView session) override;
+  void ending(relay::SessionView session) override;
   void ended(relay::SessionView session) override;
 
  private:

@@ -67,7 +67,9 @@ bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const
   if (found == inherited_.end()) return false;
   const auto address = sys::SocketAddress::local_of(found->fd.get());
   indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
-  apply(settings_.listeners[index].client, found->fd.get());
+  // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
+  (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
+  guard_against_silence(settings_.listeners[index].client, found->fd.get());
   listeners_.push_back({index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key, nullptr});
   inherited_.erase(found);
   return true;
@@ -89,6 +91,9 @@ void Acceptor::freeze() {
 
 sys::Result<void> Acceptor::open(std::uint16_t index) {
   const ListenerOptions& options = settings_.listeners[index];
+  // Better now than with the first session.
+  const sys::UniqueFd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
     const std::string key = listener_key(endpoint.path);
@@ -125,7 +130,8 @@ sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& a
   if (take_inherited(index, key, {})) return {};
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
-  apply(settings_.listeners[index].client, fd->get());
+  if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
+  guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
   listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, nullptr});
   return {};
@@ -164,11 +170,12 @@ void Acceptor::accept_from(const Listener& listener) {
     // Errors of the connection itself (accept(2) names a dozen) are the connection's business.
     if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
     if (!fd) continue;
-    const auto local = sys::SocketAddress::local_of(fd.get());
+    auto local = listener.address;
+    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
     assign({.fd = std::move(fd),
             .listener = listener.index,
             .peer = sys::SocketAddress::from(address, length),
-            .local = local.value_or(listener.address)},
+            .local = local},
            batches);
   }
   for (std::size_t i = 0; i < loops_.size(); ++i) {

@@ -53,11 +53,19 @@ void PipePool::adopt(const std::vector<bool>& owned) {
 }
 
 sys::Result<std::int32_t> PipePool::take() {
-  if (!idle_.empty()) {
-    const auto index = static_cast<std::int32_t>(idle_.back());
-    idle_.pop_back();
-    return index;
+  if (idle_.empty()) {
+    if (auto added = add_idle(); !added) return tl::unexpected(added.error());
   }
+  const auto index = static_cast<std::int32_t>(idle_.back());
+  idle_.pop_back();
+  return index;
+}
+
+bool PipePool::reserve() {
+  return !idle_.empty() || add_idle();
+}
+
+sys::Result<void> PipePool::add_idle() {
   if (unmade_.empty()) return sys::fail(EDQUOT, "every pipe of the pool is in use");
   const auto index = unmade_.back();
   auto pipe = make();
@@ -68,7 +76,8 @@ sys::Result<std::int32_t> PipePool::take() {
     return sys::fail(EDQUOT, "the keeper cannot be told of another pipe now");
   }
   unmade_.pop_back();
-  return static_cast<std::int32_t>(index);
+  idle_.push_back(index);
+  return {};
 }
 
 void PipePool::give_back(std::int32_t index) {

@@ -38,6 +38,9 @@ class PipePool {
   // The caller then moves bytes without one; running out of pipes never ends a session.
   [[nodiscard]] sys::Result<std::int32_t> take();
 
+  // Makes sure that the next take() gets a pipe. False: there is none to be had.
+  [[nodiscard]] bool reserve();
+
   // Gives a pipe back. One that still holds bytes is closed: they belong to a session that is gone, and must never
   // surface in another one.
   void give_back(std::int32_t index);
@@ -48,6 +51,7 @@ class PipePool {
   [[nodiscard]] std::size_t idle() const { return idle_.size(); }
 
  private:
+  [[nodiscard]] sys::Result<void> add_idle();
   [[nodiscard]] sys::Result<PipeRecord> make() const;
   void close(std::uint32_t index);
 

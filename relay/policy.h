@@ -54,6 +54,9 @@ class SessionPolicy {
  public:
   virtual ~SessionPolicy() = default;
 
+  // Whether inspect() looks at the bytes. If not, any byte at all means "proceed, and skip none".
+  [[nodiscard]] virtual bool looks_at_bytes() const { return true; }
+
   // Called with the client's bytes so far, of which none is consumed, whenever there are more of them; `ended` when no
   // more will come. Not called at all on listeners that do not wait for the client.
   virtual Opening inspect(SessionView session, std::span<const std::byte> bytes, bool ended) = 0;
@@ -77,7 +80,8 @@ class SessionPolicy {
   // The session is in the table as relaying. Also called for each relaying session that this process takes over.
   virtual void relaying(SessionView session);
 
-  // The end is decided, the sockets are still open and nothing has been signalled yet.
+  // The end is decided, the sockets are still open and nothing has been signalled yet: the last moment to measure them
+  // (see measure_round_trips).
   virtual void ending(SessionView session);
 
   // All is over; the record is complete and about to be freed. The place to log and count.

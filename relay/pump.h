@@ -1,9 +1,14 @@
-// Moves the bytes of one direction: from one socket, through a pipe of the pool, to the other; every byte before the
-// end of the stream, and then the end.
+// Moves the bytes of one direction from one socket to the other; every byte before the end of the stream, and then the
+// end. There are three ways for a byte, and each flow changes between them by itself:
+//
+//   splice   socket → pipe of the pool → socket      large transfers; the bytes never leave the kernel
+//   copy     recv into the loop's buffer, send       small ones: fewer system calls
+//   look     peek, send, then consume what was sent  where no pipe is to be had
 //
 // At any instant the kernel and the session table together know where every byte is. In a pipe: the flow's record named
-// the pipe before a byte could enter it. Or still in the source's socket: where no pipe is to be had, bytes are only
-// looked at, sent, and then consumed by exactly what was sent. What the process looked at lies in the table's buffer.
+// the pipe before a byte could enter it. In the source's socket: looked at, perhaps sent, but not consumed. Or in the
+// loop's buffer, which lies in the table: what was taken and what was given can be read back from TCP's counters (see
+// recovery.h). Sockets that do not count their bytes are never copied.
 //
 // One pump belongs to one loop and is used from its thread only. It owns nothing but its view of pool and buffer.
 #pragma once
@@ -22,8 +27,10 @@ struct Flow {
   FlowRecord& record;
   int from;
   int to;
+  bool counted = false;  // both are TCP
   int source_error = 0;  // read from the source's SO_ERROR already: what follows its last byte is no end of stream
 };
+[[nodiscard]] Flow flow_from(SessionRecord& record, Side side);
 
 struct PumpResult {
   enum class State : std::uint8_t {
@@ -49,16 +56,20 @@ class Pump {
   [[nodiscard]] PumpResult run(Flow flow);
 
   // Sends `header` and what the client has said behind its first `skip` bytes in one segment, then consumes exactly the
-  // skipped and the sent ones. On failure (an errno) nothing has been consumed.
-  [[nodiscard]] sys::Result<void> open(Flow flow, std::span<const std::byte> header, std::size_t skip);
+  // skipped and the sent ones. True: the client had said no more than that. On failure (an errno) nothing has been
+  // consumed.
+  [[nodiscard]] sys::Result<bool> open(Flow flow, std::span<const std::byte> header, std::size_t skip);
 
   // Consumes `count` bytes that have been sent on already.
   void consume(int from, std::size_t count);
 
  private:
+  [[nodiscard]] bool move_some(Flow& flow, std::size_t most, PumpResult& result);
   [[nodiscard]] bool empty_pipe(Flow& flow, PumpResult& result);
   [[nodiscard]] bool fill_pipe(Flow& flow, std::size_t most, PumpResult& result);
   [[nodiscard]] bool copy_some(Flow& flow, PumpResult& result);
+  [[nodiscard]] bool look_and_send(Flow& flow, PumpResult& result);
+  [[nodiscard]] int put_aside(FlowRecord& record, std::span<const std::byte> rest);
   void release_pipe(FlowRecord& record);
 
   PipePool& pool_;

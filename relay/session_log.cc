@@ -1,6 +1,17 @@
 #include "relay/session_log.h"
 
+#include "relay/socket.h"
+
 namespace ravelin::relay {
+
+sys::LogLevel closing_level(const SessionRecord& record) {
+  return is_failure(record.reason) ? sys::LogLevel::warning : sys::LogLevel::info;
+}
+
+void measure_round_trips(SessionRecord& record) {
+  record.rtt_client_us = rtt_us(record.client_fd);
+  if (record.origin_fd >= 0) record.rtt_origin_us = rtt_us(record.origin_fd);
+}
 
 void add_session_fields(sys::LogLine& line, const SessionRecord& record) {
   line.field("attempts", record.attempts)

@@ -6,6 +6,12 @@
 
 namespace ravelin::relay {
 
+// How loud a session's last line is.
+[[nodiscard]] sys::LogLevel closing_level(const SessionRecord& record);
+
+// Asks the sockets for what the line says of them; costs two system calls, so only where there will be a line.
+void measure_round_trips(SessionRecord& record);
+
 // attempts bytes_up bytes_down duration_ms end_side end_kind reason rtt_client_us rtt_origin_us
 void add_session_fields(sys::LogLine& line, const SessionRecord& record);
 

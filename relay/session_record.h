@@ -64,6 +64,13 @@ enum class Reason : std::uint8_t {
 [[nodiscard]] std::string_view name(EndSide side);
 [[nodiscard]] std::string_view name(EndKind kind);
 
+// Where a flow's bytes are that are neither in a socket nor in a pipe, for the few instructions that it takes.
+enum class Hold : std::uint8_t {
+  none,
+  looked_at,  // read from the source without being taken from it; perhaps sent
+  taken,      // from the source into the loop's buffer, from its start; perhaps sent. `moved` counts none of them.
+};
+
 // One direction of a session. `up` goes from client to origin, `down` the other way.
 struct FlowRecord {
   static constexpr std::int32_t kNoPipe = -1;
@@ -73,10 +80,12 @@ struct FlowRecord {
   std::uint32_t pending = 0;    // bytes in the pipe; a hint, FIONREAD is the truth
   std::uint8_t eof = 0;         // the source has ended its stream
   std::uint8_t fin_sent = 0;    // and the destination has been told
-  std::uint8_t copying = 0;     // looked-at bytes are being sent and not consumed yet
-  std::uint8_t blocked = 0;     // waits for the destination to take more
-  std::uint8_t urgent = 0;      // the source has sent urgent data, and splice(2) stops in front of it
-  std::uint8_t unused[3] = {};
+  Hold hold = Hold::none;
+  std::uint8_t blocked = 0;   // waits for the destination to take more
+  std::uint8_t urgent = 0;    // the source has sent urgent data, and splice(2) stops in front of it
+  std::uint8_t ending = 0;    // the source will say no more than what it has said: read up to the end
+  std::uint8_t splicing = 0;  // large transfers: by pipe. Else small ones: by the loop's buffer.
+  std::uint8_t small = 0;     // small transfers in a row while splicing
 };
 
 struct SessionId {
@@ -103,7 +112,8 @@ struct SessionRecord {
   std::uint32_t skip_bytes = 0;    // bytes at the client's front that are not payload and are not forwarded
   std::uint32_t rtt_client_us = 0;
   std::uint32_t rtt_origin_us = 0;
-  std::uint32_t unused = 0;
+  std::uint8_t settled = 0;  // it has lived long enough to be worth what only long sessions need
+  std::uint8_t unused[3] = {};
 
   FlowRecord up;
   FlowRecord down;
@@ -123,6 +133,8 @@ struct SessionRecord {
 
   [[nodiscard]] FlowRecord& flow_from(Side side) { return side == Side::client ? up : down; }
   [[nodiscard]] std::int32_t fd(Side side) const { return side == Side::client ? client_fd : origin_fd; }
+  // TCP counts what was taken from and given to its sockets, Unix sockets do not.
+  [[nodiscard]] bool counts() const { return client.is_ip() && origin_peer.is_ip(); }
   [[nodiscard]] std::int32_t& error(Side side) { return side == Side::client ? client_error : origin_error; }
 };
 static_assert(std::is_trivially_copyable_v<SessionRecord>);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::array<char, 8> kMagic{'R', 'A', 'V', 'T', 'A', 'B', 'L', 'E'};
 constexpr std::size_t kPage = 4096;
-constexpr std::size_t kLoopArea = sizeof(CounterBlock) + SessionTable::kBufferBytes;
 
 // Above these a table is not one of ours: they keep size_of() far from overflow.
 constexpr std::uint32_t kMostLoops = 1024;
@@ -26,6 +25,8 @@ constexpr std::uint32_t kMostExtension = 4096;
 constexpr std::size_t whole_pages(std::size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
+
+constexpr std::size_t kLoopArea = whole_pages(sizeof(CounterBlock)) + SessionTable::kBufferBytes;
 
 bool is_sane(const SessionTable::Shape& shape) {
   return shape.loops >= 1 && shape.loops <= kMostLoops && shape.sessions <= kMostSessions &&
@@ -42,7 +43,7 @@ struct SessionTable::Header {
 };
 
 std::size_t SessionTable::size_of(const Shape& shape) {
-  return kPage + whole_pages(kLoopArea) * (shape.loops + 1) + whole_pages(sizeof(PipeRecord) * shape.pipes) +
+  return kPage + kLoopArea * (shape.loops + 1) + whole_pages(sizeof(PipeRecord) * shape.pipes) +
          whole_pages(sizeof(SessionRecord) * shape.sessions) +
          whole_pages(std::size_t{shape.extension_bytes} * shape.sessions);
 }
@@ -91,7 +92,7 @@ sys::Result<SessionTable> SessionTable::map(sys::UniqueFd memfd, const Shape& sh
   table.shape_ = shape;
   table.base_ = std::unique_ptr<std::byte, Unmapper>(static_cast<std::byte*>(base), Unmapper{size});
   table.loops_ = table.base_.get() + kPage;
-  table.pipes_ = table.loops_ + whole_pages(kLoopArea) * (shape.loops + 1);
+  table.pipes_ = table.loops_ + kLoopArea * (shape.loops + 1);
   table.records_ = table.pipes_ + whole_pages(sizeof(PipeRecord) * shape.pipes);
   table.extensions_ = table.records_ + whole_pages(sizeof(SessionRecord) * shape.sessions);
   return table;
@@ -133,13 +134,12 @@ PipeRecord& SessionTable::pipe(std::uint32_t index) const {
 
 CounterBlock& SessionTable::counters(std::uint32_t loop) const {
   assert(loop <= shape_.loops);
-  return *reinterpret_cast<CounterBlock*>(loops_ + whole_pages(kLoopArea) * loop);
+  return *reinterpret_cast<CounterBlock*>(loops_ + kLoopArea * loop);
 }
 
 std::span<std::byte, SessionTable::kBufferBytes> SessionTable::buffer(std::uint32_t loop) const {
   assert(loop < shape_.loops);
-  return std::span<std::byte, kBufferBytes>(loops_ + whole_pages(kLoopArea) * loop + sizeof(CounterBlock),
-                                            kBufferBytes);
+  return std::span<std::byte, kBufferBytes>(loops_ + kLoopArea * (loop + 1) - kBufferBytes, kBufferBytes);
 }
 
 }  // namespace ravelin::relay

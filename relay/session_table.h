@@ -35,7 +35,7 @@ struct PipeRecord {
 class SessionTable {
  public:
   // Grows with every change of the layout below; a process refuses a table of a layout that it does not know.
-  static constexpr std::uint32_t kLayoutVersion = 1;
+  static constexpr std::uint32_t kLayoutVersion = 2;
   static constexpr std::size_t kBufferBytes = 64 << 10;
 
   struct Shape {
@@ -61,7 +61,7 @@ class SessionTable {
   [[nodiscard]] PipeRecord& pipe(std::uint32_t index) const;
   [[nodiscard]] CounterBlock& counters(std::uint32_t loop) const;
   [[nodiscard]] CounterBlock& control_counters() const { return counters(shape_.loops); }
-  // The loop's buffer: looked-at bytes on their way from one socket to the other.
+  // The loop's buffer: bytes on their way from one socket to the other, whether looked at or taken (see Hold).
   [[nodiscard]] std::span<std::byte, kBufferBytes> buffer(std::uint32_t loop) const;
 
  private:

@@ -96,8 +96,9 @@ void Sessions::on_event(Readiness::Event event) {
   SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
   counters_.work_on(session_mark(slots_.slot_of(place), record.generation));
-  // Told once, and perhaps long before the mark is reached.
+  // Told once, and perhaps long before the mark or the end is reached.
   if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
+  if ((event.flags & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) record.flow_from(side).ending = 1;
   switch (record.phase) {
     case Phase::waiting:
       return look(place, event.flags);
@@ -140,6 +141,7 @@ void Sessions::deadline_passed(Place place) {
       give_up_attempt(place, ETIMEDOUT);
       return connect(place);
     case Phase::relaying:
+      if (record.settled == 0) return settle(place);
       return end(place, EndSide::self, EndKind::timeout,
                  record.up.fin_sent != 0 || record.down.fin_sent != 0 ? Reason::half_closed : Reason::idle);
     case Phase::free:
@@ -158,15 +160,14 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   record.end_kind = kind;
   record.reason = reason;
   record.last_activity_ms = monotonic_ms();
-  record.rtt_client_us = rtt_us(record.client_fd);
-  if (record.origin_fd >= 0) record.rtt_origin_us = rtt_us(record.origin_fd);
   policy_.ending(view);
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
-  signal(record.client_fd);
+  const bool finished = kind == EndKind::fin && record.up.fin_sent != 0 && record.down.fin_sent != 0;
+  if (!finished) signal(record.client_fd);
   readiness_.remove(record.client_fd);
   if (record.origin_fd >= 0) {
-    signal(record.origin_fd);
+    if (!finished) signal(record.origin_fd);
     readiness_.remove(record.origin_fd);
   }
   const bool held = keeper_ && held_[place];
@@ -272,8 +273,12 @@ std::uint32_t Sessions::adopt() {
 }
 
 void Sessions::resume_adopted() {
-  // Deadlines count from the accept and are to be set in the order in which they run out.
-  std::ranges::sort(adopted_, {}, [this](Place place) { return slots_.record(place).accepted_mono_ms; });
+  // First the one whose bytes lie in the buffer. Deadlines count from the accept and are to be set in the order in
+  // which they run out.
+  std::ranges::sort(adopted_, {}, [this](Place place) {
+    const SessionRecord& record = slots_.record(place);
+    return std::pair(!is_in_buffer(record), record.accepted_mono_ms);
+  });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
   arm_timer();
 }
@@ -281,7 +286,7 @@ void Sessions::resume_adopted() {
 void Sessions::resume(Place place) {
   SessionRecord& record = slots_.record(place);
   if (record.phase == Phase::closing) return end(place, record.end_side, record.end_kind, record.reason);
-  const Resumption resumption = take_stock(record, pipes_);
+  const Resumption resumption = take_stock(record, pipes_, buffer_);
   if (resumption.action == Resumption::Action::end) {
     end(place, EndSide::self, EndKind::reset, resumption.reason);
     return;
@@ -306,9 +311,9 @@ void Sessions::resume(Place place) {
       }
       pump_.consume(record.client_fd, resumption.consume_up);
       pump_.consume(record.origin_fd, resumption.consume_down);
-      record.last_activity_ms = now;
       policy_.relaying(slots_.view(place));
-      touch(place);
+      record.last_activity_ms = now;
+      settle(place);
       ready_.push_back(token(place, Side::client));
       idle_.start();
       return;

@@ -65,12 +65,15 @@ class Sessions {
   void give_up_attempt(Place place, int error);
   void client_event_while_connecting(Place place, std::uint32_t flags);
   void origin_event_while_connecting(Place place, std::uint32_t flags);
-  void open(Place place);
+  void open(Place place, std::uint32_t origin_flags);
   // While they move.
   void relay_event(Place place, Side side, std::uint32_t flags);
   [[nodiscard]] bool run_flow(Place place, Side from);
   void fail(Place place, Side side, int error);
   void touch(Place place);
+  [[nodiscard]] Duration silence_allowed(const SessionRecord& record) const;
+  void settle_later(Place place);
+  void settle(Place place);
   void run_ready();
   // Around them.
   void resume(Place place);

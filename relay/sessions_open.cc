@@ -40,6 +40,7 @@ bool has_ended(std::uint32_t flags) {
 
 void Sessions::look(Place place, std::uint32_t flags) {
   const SessionRecord& record = slots_.record(place);
+  if (!policy_.looks_at_bytes() && (flags & EPOLLIN) != 0 && record.up.ending == 0) return connect(place);
   const ssize_t seen = ::recv(record.client_fd, buffer_.data(), kMaxPeek, MSG_PEEK | MSG_DONTWAIT);
   if (seen < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (seen < 0) return end(place, EndSide::client, EndKind::reset, Reason::silent);
@@ -87,7 +88,7 @@ void Sessions::connect(Place place) {
     }
     deadlines_.set(place, options(record).timeouts.connect, monotonic_ms());
     arm_timer();
-    if (*connected) open(place);
+    if (*connected) open(place, 0);
     return;
   }
   end(place, EndSide::self, EndKind::reset, record.reason);
@@ -99,7 +100,7 @@ sys::Result<bool> Sessions::try_target(Place place, const Target& target) {
   const int fd = ::socket(target.address.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return sys::fail(errno, "socket");
   record.origin_fd = fd;
-  apply(options(record).origin, fd);
+  if (auto prepared = prepare_stream(options(record).origin, fd); !prepared) return tl::unexpected(prepared.error());
   if (auto prepared = policy_.prepare(slots_.view(place), fd, target); !prepared)
     return tl::unexpected(prepared.error());
   // A full backlog of a Unix socket is EAGAIN here, and no event tells when it has room: as good as refused.
@@ -126,10 +127,12 @@ void Sessions::client_event_while_connecting(Place place, std::uint32_t flags) {
 
 void Sessions::origin_event_while_connecting(Place place, std::uint32_t flags) {
   SessionRecord& record = slots_.record(place);
-  const int error = sys::get_option<int>(record.origin_fd, SOL_SOCKET, SO_ERROR).value_or(EBADF);
-  if (error != 0) {
-    give_up_attempt(place, error);
-    return connect(place);
+  if ((flags & (EPOLLERR | EPOLLHUP)) != 0) {
+    const int error = sys::get_option<int>(record.origin_fd, SOL_SOCKET, SO_ERROR).value_or(EBADF);
+    if (error != 0) {
+      give_up_attempt(place, error);
+      return connect(place);
+    }
   }
   if ((flags & EPOLLOUT) == 0) return;
   if (const auto local = sys::SocketAddress::local_of(record.origin_fd)) record.origin_local = *local;
@@ -138,10 +141,11 @@ void Sessions::origin_event_while_connecting(Place place, std::uint32_t flags) {
     give_up_attempt(place, ECONNREFUSED);
     return connect(place);
   }
-  open(place);
+  open(place, flags);
 }
 
-void Sessions::open(Place place) {
+// `origin_flags`: what the origin's socket has said already and will not say again.
+void Sessions::open(Place place, std::uint32_t origin_flags) {
   SessionRecord& record = slots_.record(place);
   hold(place);
   std::array<std::byte, kMaxHeader> header;
@@ -149,16 +153,17 @@ void Sessions::open(Place place) {
   record.header_bytes = static_cast<std::uint16_t>(length);
   record.reason = Reason::none;
   record.phase = Phase::relaying;
-  const Flow up{.record = record.up, .from = record.client_fd, .to = record.origin_fd};
-  if (auto opened = pump_.open(up, std::span(header).first(length), record.skip_bytes); !opened) {
+  const auto opened = pump_.open(flow_from(record, Side::client), std::span(header).first(length), record.skip_bytes);
+  if (!opened) {
     record.phase = Phase::connecting;
     give_up_attempt(place, opened.error().code);
     return connect(place);
   }
   policy_.relaying(slots_.view(place));
-  touch(place);
-  if (run_flow(place, Side::client)) return;
-  (void)run_flow(place, Side::origin);
+  record.last_activity_ms = monotonic_ms();
+  settle_later(place);
+  if (!*opened && run_flow(place, Side::client)) return;
+  if ((origin_flags & (EPOLLIN | EPOLLRDHUP | EPOLLHUP)) != 0) (void)run_flow(place, Side::origin);
 }
 
 }  // namespace ravelin::relay

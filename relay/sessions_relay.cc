@@ -8,6 +8,7 @@
 
 #include "relay/clock.h"
 #include "relay/sessions.h"
+#include "relay/socket.h"
 #include "sys/descriptor.h"
 
 namespace ravelin::relay {
@@ -48,11 +49,7 @@ void Sessions::relay_event(Place place, Side side, std::uint32_t flags) {
 // True: the session has ended.
 bool Sessions::run_flow(Place place, Side from) {
   SessionRecord& record = slots_.record(place);
-  const Flow flow{.record = record.flow_from(from),
-                  .from = record.fd(from),
-                  .to = record.fd(other(from)),
-                  .source_error = record.error(from)};
-  const PumpResult result = pump_.run(flow);
+  const PumpResult result = pump_.run(flow_from(record, from));
   if (result.short_of_pipes) counters_.add(kPipesShort);
   if (result.progress) touch(place);
   switch (result.state) {
@@ -86,11 +83,7 @@ bool Sessions::run_flow(Place place, Side from) {
 void Sessions::fail(Place place, Side side, int error) {
   SessionRecord& record = slots_.record(place);
   if (record.error(side) == 0) record.error(side) = error;
-  const Flow last{.record = record.flow_from(side),
-                  .from = record.fd(side),
-                  .to = record.fd(other(side)),
-                  .source_error = record.error(side)};
-  if (last.record.fin_sent == 0) (void)pump_.run(last);
+  if (record.flow_from(side).fin_sent == 0) (void)pump_.run(flow_from(record, side));
   end(place, end_side(side), is_reset(error) ? EndKind::reset : EndKind::timeout,
       is_reset(error) ? Reason::peer_reset : Reason::peer_unreachable);
 }
@@ -99,13 +92,37 @@ void Sessions::fail(Place place, Side side, int error) {
 void Sessions::touch(Place place) {
   SessionRecord& record = slots_.record(place);
   record.last_activity_ms = monotonic_ms();
-  const Timeouts& timeouts = options(record).timeouts;
-  const bool half_closed = record.up.fin_sent != 0 || record.down.fin_sent != 0;
-  const Duration timeout = half_closed ? timeouts.half_closed : timeouts.idle;
+  if (record.settled == 0) return;
+  const Duration timeout = silence_allowed(record);
   if (timeout.count() > 0 || deadlines_.is_set(place)) {
     deadlines_.set(place, timeout, record.last_activity_ms);
     arm_timer();
   }
+}
+
+// How long nothing may happen; zero: for ever.
+Duration Sessions::silence_allowed(const SessionRecord& record) const {
+  const Timeouts& timeouts = options(record).timeouts;
+  return record.up.fin_sent != 0 || record.down.fin_sent != 0 ? timeouts.half_closed : timeouts.idle;
+}
+
+// Most sessions of a flood live for less than this, and are not to pay for what only long ones need.
+void Sessions::settle_later(Place place) {
+  constexpr Duration kYouth{std::chrono::seconds(1)};
+  const Timeouts& timeouts = options(slots_.record(place)).timeouts;
+  Duration delay = kYouth;
+  for (const Duration timeout : {timeouts.idle, timeouts.half_closed}) {
+    if (timeout.count() > 0) delay = std::min(delay, timeout);
+  }
+  deadlines_.set(place, delay, monotonic_ms());
+  arm_timer();
+}
+
+void Sessions::settle(Place place) {
+  SessionRecord& record = slots_.record(place);
+  record.settled = 1;
+  guard_against_silence(options(record).origin, record.origin_fd);
+  deadlines_.set(place, silence_allowed(record), monotonic_ms());
 }
 
 // One turn for each session that had more to do. Those that still have come again in the next round of the loop, after

@@ -20,13 +20,21 @@ struct Timeouts {
   Duration idle{0};                                // nothing moves
 };
 
-// For TCP sockets of one leg. Keep-alive is on because middleboxes drop silent flows after minutes (some after 350 s),
-// and a peer that vanished is found no other way on a session without traffic.
+// For TCP sockets of one leg; zero and empty leave a thing to the system. Keep-alive is on because middleboxes drop
+// silent flows after minutes (some after 350 s), and a peer that vanished is found no other way on a session without
+// traffic.
 struct SocketOptions {
   Duration keepalive_idle{std::chrono::seconds(60)};  // zero: no keep-alive
   Duration keepalive_interval{std::chrono::seconds(15)};
   unsigned keepalive_probes = 4;
-  Duration user_timeout{std::chrono::seconds(120)};  // TCP_USER_TIMEOUT; zero: the system's
+  Duration user_timeout{std::chrono::seconds(120)};  // TCP_USER_TIMEOUT
+  std::string congestion_control;                    // TCP_CONGESTION
+  std::uint32_t max_segment = 0;                     // TCP_MAXSEG, bytes
+  std::uint32_t mark = 0;                            // SO_MARK, for routing and firewalls
+  sys::ByteCount receive_buffer{0};                  // SO_RCVBUF: of this size always, and the kernel tunes no more
+  sys::ByteCount send_buffer{0};                     // SO_SNDBUF
+
+  bool operator==(const SocketOptions&) const = default;
 };
 
 struct ListenerOptions {

@@ -9,6 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <string_view>
+
 #include "sys/descriptor.h"
 
 namespace ravelin::relay {
@@ -42,15 +45,38 @@ sys::Result<sys::UniqueFd> bind_and_listen(sys::UniqueFd fd, const sockaddr_stor
 
 }  // namespace
 
-void apply(const SocketOptions& options, int fd) {
-  if (!sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return;  // not TCP
+sys::Result<void> prepare_stream(const SocketOptions& options, int fd) {
+  if (!sys::set_option(fd, IPPROTO_TCP, TCP_NODELAY, 1)) return {};  // not TCP
   // Urgent data stays in the stream: a byte is a byte.
   sys::set_option(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+  const std::string& algorithm = options.congestion_control;
+  if (!algorithm.empty() &&
+      ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm.data(), static_cast<socklen_t>(algorithm.size())) != 0) {
+    return sys::fail(errno, "cannot use congestion_control {}, see net.ipv4.tcp_allowed_congestion_control", algorithm);
+  }
+  struct Shape {
+    int level;
+    int option;
+    std::uint64_t value;
+    std::string_view name;
+  };
+  const std::array<Shape, 4> shapes{{{IPPROTO_TCP, TCP_MAXSEG, options.max_segment, "max_segment"},
+                                     {SOL_SOCKET, SO_MARK, options.mark, "mark, which needs CAP_NET_ADMIN,"},
+                                     {SOL_SOCKET, SO_RCVBUF, options.receive_buffer.bytes, "receive_buffer"},
+                                     {SOL_SOCKET, SO_SNDBUF, options.send_buffer.bytes, "send_buffer"}}};
+  for (const auto& [level, option, value, name] : shapes) {
+    if (value == 0 || sys::set_option(fd, level, option, static_cast<int>(value))) continue;
+    return sys::fail(errno, "cannot set {} to {}", name, value);
+  }
+  return {};
+}
+
+void guard_against_silence(const SocketOptions& options, int fd) {
   if (options.keepalive_idle.count() > 0) {
-    sys::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    sys::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.keepalive_idle));
+    if (!sys::set_option(fd, IPPROTO_TCP, TCP_KEEPIDLE, seconds(options.keepalive_idle))) return;  // not TCP
     sys::set_option(fd, IPPROTO_TCP, TCP_KEEPINTVL, seconds(options.keepalive_interval));
     sys::set_option(fd, IPPROTO_TCP, TCP_KEEPCNT, static_cast<int>(options.keepalive_probes));
+    sys::set_option(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
   }
   if (options.user_timeout.count() > 0) {
     sys::set_option(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<unsigned>(options.user_timeout.count()));

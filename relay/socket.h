@@ -14,9 +14,13 @@
 
 namespace ravelin::relay {
 
-// Keep-alive, user timeout and no-delay on a TCP socket; nothing on others. What is set on a listening socket holds for
-// those that it accepts.
-void apply(const SocketOptions& options, int fd);
+// Options of TCP sockets; nothing on others. What is set on a listening socket holds for those that it accepts.
+// First what the stream itself needs before its first byte: no delay, urgent data in its place, and what shapes it.
+// Fails with what the kernel has not got or this process may not ask for.
+[[nodiscard]] sys::Result<void> prepare_stream(const SocketOptions& options, int fd);
+// Then how long a silent or unanswering peer is believed in, which matters to a connection that lives: keep-alive and
+// user timeout.
+void guard_against_silence(const SocketOptions& options, int fd);
 
 // A bound, listening, non-blocking socket for one address. IPv6 sockets are IPv6-only, so that [::] and 0.0.0.0 can be
 // listened on side by side.

@@ -141,6 +141,10 @@ bool SocketAddress::is_loopback() const {
   return family == AF_INET ? bytes[0] == 127 : family == AF_INET6 && bytes == kSix;
 }
 
+bool SocketAddress::is_wildcard() const {
+  return is_ip() && std::ranges::all_of(ip(), [](std::uint8_t byte) { return byte == 0; });
+}
+
 std::string SocketAddress::host() const {
   std::array<char, INET6_ADDRSTRLEN> text{};
   switch (family) {

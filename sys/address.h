@@ -36,6 +36,7 @@ struct SocketAddress {
   [[nodiscard]] std::string text() const;  // "192.0.2.1:443", "[2001:db8::1]:443", "unix:@0001f", "unknown"
   [[nodiscard]] std::string host() const;  // "192.0.2.1", "2001:db8::1"
   [[nodiscard]] bool is_loopback() const;  // 127.0.0.0/8 or ::1
+  [[nodiscard]] bool is_wildcard() const;  // 0.0.0.0 or ::
   [[nodiscard]] bool is_ip() const { return family == AF_INET || family == AF_INET6; }
   [[nodiscard]] std::span<const std::uint8_t> ip() const { return {bytes.data(), family == AF_INET ? 4U : 16U}; }
 
