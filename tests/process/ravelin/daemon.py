@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import threading
+import time
 
 from .admin import Admin
 from .waiting import PATIENCE, patience, wait_until
@@ -40,10 +41,15 @@ def process_tree(pid):
 
 
 def _command_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
-    except OSError:
-        return None
+    """The program's name as it was started; a process in the middle of an exec has none for a moment."""
+    for _ in range(100):
+        try:
+            if name := pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode():
+                return name
+        except OSError:
+            return None
+        time.sleep(0.001)
+    return None
 
 
 def sockets_of(pid):
