@@ -11,6 +11,7 @@
 #include "daemon/engine_metrics.h"
 #include "daemon/notify.h"
 #include "sys/descriptor.h"
+#include "sys/signals.h"
 
 namespace ravelin::daemon {
 namespace {
@@ -66,6 +67,8 @@ sys::Exit Daemon::run(const Plan& plan) {
       signals.push_back(std::make_unique<sys::Signal>(loop_, number, [obey, number] { obey(number); }));
     }
   }
+  std::optional<sys::SignalsAdmitted> admitted;
+  if (!keeper_) admitted.emplace(std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP});
   engine_.emplace(
       loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); }, keeper_.get());
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);

@@ -6,8 +6,10 @@
 //   return static_cast<int>(daemon.run(edge.plan()));
 //
 // Owns the control loop, the log, the admin server and, while it runs, the engine. All of it belongs to the thread that
-// made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again. With a
-// keeper they come from there, and it may also have this process leave its sessions to another one.
+// made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again; however
+// many come and whenever, the exit code is 0 if it had started. run_program() sees to it that none comes through while
+// run() has no handlers. With a keeper they come from there, and it may also have this process leave its sessions to
+// another one.
 #pragma once
 
 #include <functional>

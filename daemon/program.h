@@ -15,12 +15,16 @@
 #include "daemon/daemon.h"
 #include "daemon/keep.h"
 #include "sys/descriptor.h"
+#include "sys/signals.h"
 
 namespace ravelin::daemon {
 
 // The exit code. `Application` is made of a Daemon and the loaded settings, and has a plan().
 template <class Application, class Settings>
 int run_program(int argc, char** argv, const config::Schema<Settings>& schema, const config::Program& program) {
+  // No signal that a daemon takes ends it by its default action, at whatever moment it comes: until run() handles them
+  // and when it does not any more, they wait. TERM and INT may end what only reads its settings.
+  sys::block_signals({SIGHUP, SIGUSR2});
   sys::fill_standard_streams();
   try {
     if (const auto code = run_replaced_keeper(argc, argv, program)) return *code;
@@ -29,6 +33,7 @@ int run_program(int argc, char** argv, const config::Schema<Settings>& schema, c
     auto& settings = std::get<config::Loaded<Settings>>(loaded);
     auto keeper = relay::KeeperLink::from_environment(relay::WorkerProgram::of(argc, argv));
     if (!keeper && settings.settings.keeper) return run_keeper(argc, argv, program, settings.settings.log);
+    sys::block_signals({SIGTERM, SIGINT});
     Daemon daemon(program, settings.settings, std::move(keeper));
     Application application(daemon, std::move(settings));
     const Plan plan = application.plan();

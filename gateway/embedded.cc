@@ -3,37 +3,25 @@
 #include <pthread.h>
 
 #include <atomic>
-#include <csignal>
+#include <exception>
 #include <future>
+#include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "gateway/settings.h"
 #include "relay/engine.h"
 #include "sys/log.h"
 #include "sys/mailbox.h"
+#include "sys/signals.h"
 #include "sys/uv.h"
 
 namespace ravelin::gateway {
 namespace {
 
-// A thread inherits the mask of the one that starts it. With everything blocked, the program's signals reach the
-// program's own threads only, and a write to a socket that was reset (SIGPIPE) ends as an error.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-
- private:
-  sigset_t before_;
-};
+using bridge::to_ppv2;
 
 tl::unexpected<StartError> refuse(int code, std::string what) {
   return tl::unexpected(StartError{.code = code, .what = std::move(what)});
@@ -111,10 +99,8 @@ class Gateway::Running {
   }
 
   bool drain(std::chrono::milliseconds patience) {
-    auto drained = std::make_shared<std::promise<void>>();
-    auto done = drained->get_future();
-    mail_.post([this, drained] { engine_->drain([drained] { drained->set_value(); }); });
-    return done.wait_for(patience) == std::future_status::ready;
+    std::call_once(draining_, [this] { mail_.post([this] { engine_->drain([this] { drained_.set_value(); }); }); });
+    return all_gone_.wait_for(patience) == std::future_status::ready;
   }
 
   [[nodiscard]] const ppv2::PeerMap& peers() const { return peers_; }
@@ -129,6 +115,9 @@ class Gateway::Running {
   sys::Loop loop_;
   sys::Mailbox mail_{loop_};
   std::optional<relay::Engine> engine_;
+  std::once_flag draining_;
+  std::promise<void> drained_;
+  std::shared_future<void> all_gone_ = drained_.get_future().share();
   std::thread thread_;
 };
 
@@ -138,12 +127,19 @@ Gateway::~Gateway() = default;
 tl::expected<std::unique_ptr<Gateway>, StartError> Gateway::start(const Options& options) {
   const auto settings = parse(options);
   if (!settings) return tl::unexpected(settings.error());
-  const SignalsBlocked blocked;  // while threads are made, the log's included
-  auto running = std::make_unique<Running>(*settings, options);
-  if (const auto started = running->start(); !started) {
-    return refuse(started.error().code, started.error().text());
+  // What libuv and the standard library cannot have, memory, descriptors or threads, they throw.
+  try {
+    const sys::SignalsBlocked blocked;  // while threads are made
+    auto running = std::make_unique<Running>(*settings, options);
+    if (const auto started = running->start(); !started) {
+      return refuse(started.error().code, started.error().text());
+    }
+    return std::unique_ptr<Gateway>(new Gateway(std::move(running)));
+  } catch (const std::system_error& error) {
+    return refuse(error.code().value(), fmt::format("cannot start: {}", error.what()));
+  } catch (const std::exception& error) {
+    return refuse(0, fmt::format("cannot start: {}", error.what()));
   }
-  return std::unique_ptr<Gateway>(new Gateway(std::move(running)));
 }
 
 bool Gateway::drain(std::chrono::milliseconds patience) {

@@ -14,12 +14,12 @@ namespace {
 // What of each listener is asked anew for every connection, and so can change while the engine runs.
 constexpr std::array<std::string_view, 3> kApplied{".policy", ".trusted_edges", ".untrusted"};
 
-bool is_applied(const config::Change& change) {
+bool is_rule(const config::Change& change) {
   const auto ends = [&](std::string_view key) {
     const auto at = change.path.rfind(key);
     return at != std::string::npos && (at + key.size() == change.path.size() || change.path[at + key.size()] == '[');
   };
-  return change.path == "log.level" || (change.path.starts_with("listeners[") && std::ranges::any_of(kApplied, ends));
+  return change.path.starts_with("listeners[") && std::ranges::any_of(kApplied, ends);
 }
 
 // Rules can be exchanged only between listeners that are the same ones.
@@ -71,20 +71,21 @@ void Front::reload() {
   if (!next) return;
   const auto changes = config::diff(loaded_.settings, next->settings, schema_);
   const bool same = same_listeners(loaded_.settings, next->settings);
-  waiting_ = daemon::report_reload(daemon_.log(), changes,
-                                   [same](const config::Change& change) { return same && is_applied(change); });
-  if (same) apply(next->settings);
+  daemon_.log().set_level(next->settings.log.level);
+  loaded_.settings.log.level = next->settings.log.level;
+  waiting_ = daemon::report_reload(daemon_.log(), changes, [same](const config::Change& change) {
+    return change.path == "log.level" || (same && is_rule(change));
+  });
+  if (same) apply_rules(next->settings);
 }
 
-void Front::apply(const Settings& settings) {
-  loaded_.settings.log.level = settings.log.level;
+void Front::apply_rules(const Settings& settings) {
   for (std::size_t i = 0; i < settings.listeners.size(); ++i) {
     ListenerSettings& listener = loaded_.settings.listeners[i];
     listener.policy = settings.listeners[i].policy;
     listener.trusted_edges = settings.listeners[i].trusted_edges;
     listener.untrusted = settings.listeners[i].untrusted;
   }
-  daemon_.log().set_level(loaded_.settings.log.level);
   facts_ = std::make_shared<const GatewayFacts>(facts_of(loaded_.settings));
   log_untrusted_doors(facts_->doors, daemon_.log());
   for (unsigned loop = 0; loop < engine_->loops(); ++loop) {

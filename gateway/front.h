@@ -25,7 +25,7 @@ class Front {
 
  private:
   void reload();
-  void apply(const Settings& settings);
+  void apply_rules(const Settings& settings);
 
   daemon::Daemon& daemon_;
   config::Schema<Settings> schema_ = settings_schema();

@@ -1,13 +1,16 @@
 #include "gateway/gateway_policy.h"
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "relay/session_log.h"
 
 namespace ravelin::gateway {
 
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 using relay::Opening;
 using relay::SessionRecord;
 using relay::SessionView;
+
 GatewayPolicy::GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers,
                              relay::CounterBlock& counters, sys::Log& log, Clock now)
     : facts_(std::move(facts)),
@@ -101,14 +104,14 @@ void GatewayPolicy::ended(SessionView session) {
   const bool empty = kept.payload == 0 && relay::is_silent(session.record);
   if (kept.fault == ppv2::Reason::none && !is_failure(session.record.reason)) {
     if (kept.header != 0) count_opening(kept, Opened::header);
-    if (kept.is_local()) {
+    if (kept.is_senders_own()) {
       counters_.add(kLocal);
     } else if (empty) {
       counters_.add(kept.header != 0 ? kHeaderOnly : kSilent);
     }
     // A LOCAL header asks for silence, and only those who may speak for others are believed: a client that could hide
     // its sessions from the log would.
-    if (empty || (kept.is_local() && kept.trusted_source != 0)) return;
+    if (empty || (kept.is_senders_own() && kept.trusted_source != 0)) return;
   }
   if (may_log(session.record, kept)) {
     log_end(session);

@@ -3,11 +3,13 @@
 #include <ppv2/encoder.h>
 #include <ppv2/ravelin.h>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "gateway/session.h"
 
 namespace ravelin::gateway {
 namespace {
+
+using bridge::to_ppv2;
 
 std::size_t write_v1(const ppv2::Address& source, const ppv2::Address& destination, std::span<std::byte> out) {
   return ppv2::encode_v1({reinterpret_cast<char*>(out.data()), out.size()}, source, destination);
@@ -17,8 +19,8 @@ std::size_t write_v2(relay::SessionView session, const ppv2::Address& source, co
                      std::span<std::byte> out) {
   const GatewaySession& kept = gateway_session(session);
   // A trusted edge that speaks for itself goes on doing so: the server's log stays as quiet as ours.
-  auto header = kept.is_local() && kept.trusted_source != 0 ? ppv2::Encoder::local(out)
-                                                            : ppv2::Encoder::proxy(out, source, destination);
+  auto header = kept.is_senders_own() && kept.trusted_source != 0 ? ppv2::Encoder::local(out)
+                                                                  : ppv2::Encoder::proxy(out, source, destination);
   header.unique_id(session.record.id.text()).tlv(ppv2::kMeasuredTlv, session.record.client.text());
   if (kept.has_claim()) {
     header.tlv(ppv2::kClaimedTlv, kept.claimed.text());

@@ -1,8 +1,10 @@
 #include "gateway/inner_hop.h"
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 
 namespace ravelin::gateway {
+
+using bridge::to_ppv2;
 
 InnerHop::InnerHop(const sys::Endpoint& inner, const std::vector<sys::SocketAddress>& sources, ppv2::PeerMap& peers)
     : peers_(peers) {

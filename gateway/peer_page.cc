@@ -7,11 +7,13 @@
 #include <nlohmann/json.hpp>
 
 #include "admin/pages.h"
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "gateway/session.h"
 
 namespace ravelin::gateway {
 namespace {
+
+using bridge::from_ppv2;
 
 nlohmann::json text_or_null(std::string_view text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);

@@ -7,9 +7,12 @@
 #include <cassert>
 #include <span>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 
 namespace ravelin::gateway {
+
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 
 GatewaySession& gateway_session(relay::SessionView session) {
   assert(session.extension.size() >= sizeof(GatewaySession));
@@ -20,13 +23,17 @@ void remember(GatewaySession& kept, const ppv2::Claim& claim, bool trusted) {
   kept.header = 1;
   kept.version = claim.version;
   kept.command = claim.command;
-  // LOCAL means the real endpoints, whatever else the header holds (proxy-protocol.txt section 2.2).
-  if (claim.command == ppv2::Command::local) return;
+  // LOCAL means the real endpoints, whatever else the header holds (proxy-protocol.txt section 2.2). Only an edge that
+  // names itself says whose session it is.
+  const bool local = claim.command == ppv2::Command::local;
+  const std::string_view edge = ppv2::RavelinFields::of(claim.tlvs).edge;
+  if (local && edge.empty()) return;
+  kept.edge.set(edge);
+  kept.edge_session.set(claim.tlvs.unique_id().value_or(std::string_view()));
+  if (local) return;
   kept.claimed = from_ppv2(claim.source);
   kept.claimed_destination = from_ppv2(claim.destination);
   kept.claim_trusted = trusted ? 1 : 0;
-  kept.edge.set(ppv2::RavelinFields::of(claim.tlvs).edge);
-  kept.edge_session.set(claim.tlvs.unique_id().value_or(std::string_view()));
 }
 
 const sys::SocketAddress& effective(relay::SessionView session) {

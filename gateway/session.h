@@ -49,7 +49,11 @@ struct GatewaySession {
   Text<ppv2::kUniqueIdMax> edge_session;  // and for the session, verbatim
   std::uint8_t unused[2] = {};
 
-  [[nodiscard]] bool is_local() const { return header != 0 && command == ppv2::Command::local; }
+  // The sender speaks for itself, as health checks do. Not so an edge that gives its name in a LOCAL header: it has a
+  // client without an address, one of a Unix socket, and sends nothing of its own.
+  [[nodiscard]] bool is_senders_own() const {
+    return header != 0 && command == ppv2::Command::local && edge.length == 0;
+  }
   [[nodiscard]] bool has_claim() const { return claimed.family != AF_UNSPEC; }
 };
 static_assert(std::is_trivially_copyable_v<GatewaySession>);

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "sys/own_endpoint.h"
+
 namespace ravelin::gateway {
 namespace {
 
@@ -20,6 +22,12 @@ void check_inner(const FrontSettings& settings, std::vector<Misfit>& misfits) {
     misfits.push_back({std::move(setting), std::move(what)});
   };
   const std::string text = settings.inner.text();
+  for (const ListenerSettings& listener : settings.listeners) {
+    if (!sys::leads_to(settings.inner, listener.address)) continue;
+    // Each session would come back as another one, until nothing is left to make them of.
+    add("inner", fmt::format("'{}' leads back to the gateway's own listener '{}', expected where the server is", text,
+                             listener.address.text()));
+  }
   if (settings.inner.is_unix()) {
     if (!settings.inner_sources.empty()) {
       add("inner_sources", "a Unix socket has no source addresses, expected none beside an inner address of unix:PATH");

@@ -64,9 +64,8 @@ void mark_good(Candidate& candidate) {
   if (candidate.avoid_until_ms.load(kRelaxed) != 0) candidate.avoid_until_ms.store(0, kRelaxed);
 }
 
-bool is_reachable(const PoolView& pool) {
-  return std::ranges::any_of(pool.candidates,
-                             [](const auto& candidate) { return candidate->avoid_until_ms.load(kRelaxed) == 0; });
+bool is_reachable(const PoolView& pool, std::int64_t now_ms) {
+  return std::ranges::any_of(pool.candidates, [=](const auto& candidate) { return !is_avoided(*candidate, now_ms); });
 }
 
 }  // namespace ravelin::redirector

@@ -26,7 +26,8 @@ inline constexpr std::chrono::milliseconds kAvoidFor = std::chrono::seconds(10);
 void mark_failed(Candidate& candidate, std::int64_t now_ms);
 void mark_good(Candidate& candidate);
 
-// At least one candidate is not marked as failed.
-[[nodiscard]] bool is_reachable(const PoolView& pool);
+// At least one candidate may be chosen before any other choice is left: it never failed, or its mark has run out. Not
+// to call those reachable would keep whoever asks from sending the one session that finds out.
+[[nodiscard]] bool is_reachable(const PoolView& pool, std::int64_t now_ms);
 
 }  // namespace ravelin::redirector

@@ -6,6 +6,7 @@
 
 #include "admin/pages.h"
 #include "redirector/edge_policy.h"
+#include "relay/clock.h"
 
 namespace ravelin::redirector {
 namespace {
@@ -36,7 +37,7 @@ nlohmann::json describe(const Pool& pool) {
   nlohmann::json origins = nlohmann::json::array();
   for (const auto& origin : pool.origins()) origins.push_back(describe(origin));
   nlohmann::json out{{"pool", pool.name()}, {"origins", std::move(origins)}};
-  if (const std::string trouble = pool.trouble(); !trouble.empty()) out["trouble"] = trouble;
+  if (const std::string trouble = pool.trouble(relay::monotonic_ms()); !trouble.empty()) out["trouble"] = trouble;
   return out;
 }
 
@@ -126,7 +127,8 @@ void add_session_metrics(admin::Metrics& metrics, const relay::Engine& engine) {
 void add_edge_conditions(admin::Readiness& readiness, const std::vector<Pool>& pools) {
   readiness.add([&pools](admin::Readiness::Reasons& reasons) {
     for (const Pool& pool : pools) {
-      if (std::string trouble = pool.trouble(); !trouble.empty()) reasons.push_back(std::move(trouble));
+      if (std::string trouble = pool.trouble(relay::monotonic_ms()); !trouble.empty())
+        reasons.push_back(std::move(trouble));
     }
   });
 }

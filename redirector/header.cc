@@ -3,20 +3,11 @@
 #include <ppv2/encoder.h>
 #include <ppv2/ravelin.h>
 
-#include <algorithm>
-#include <array>
+#include "bridge/addresses.h"
 
 namespace ravelin::redirector {
-namespace {
 
-ppv2::Address to_ppv2(const sys::SocketAddress& address) {
-  if (address.family == AF_INET6) return ppv2::Address::ipv6(address.bytes, address.port);
-  std::array<std::uint8_t, 4> four{};
-  std::ranges::copy(address.ip().first<4>(), four.begin());
-  return ppv2::Address::ipv4(four, address.port);
-}
-
-}  // namespace
+using bridge::to_ppv2;
 
 std::size_t write_header(std::span<std::byte> out, const relay::SessionRecord& record, const HeaderSettings& settings,
                          std::string_view edge_name) {

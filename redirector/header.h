@@ -1,7 +1,9 @@
 // The PROXY v2 header that goes in front of a session: who the client is and which address it came to, both as the
 // edge's own socket shows them; the session's id, and the edge's name. A pure function, any thread.
 //
-// A client whose address is unknown (it came over a Unix socket) gets a LOCAL header: the edge claims nothing for it.
+// A client without an address (it came over a Unix socket) gets a LOCAL header: the edge claims nothing for it. PROXY
+// with the family UNSPEC would say it better, but HAProxy and others reset such connections; what tells the session
+// from a health check is that the edge gives its name.
 #pragma once
 
 #include <cstddef>

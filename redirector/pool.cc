@@ -86,9 +86,9 @@ Pool::Update Pool::resolved(std::size_t index, const Answer& answer) {
   return update;
 }
 
-std::string Pool::trouble() const {
+std::string Pool::trouble(std::int64_t now_ms) const {
   if (view_->candidates.empty()) return "no origin of pool " + name() + " is resolved";
-  if (!is_reachable(*view_)) return "no origin of pool " + name() + " is reachable";
+  if (!is_reachable(*view_, now_ms)) return "no origin of pool " + name() + " is reachable";
   return {};
 }
 

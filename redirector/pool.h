@@ -57,8 +57,8 @@ class Pool {
   [[nodiscard]] Update resolved(std::size_t origin, const Answer& answer);
 
   [[nodiscard]] const std::shared_ptr<const PoolView>& view() const { return view_; }
-  // Why no session of this pool can reach an origin; empty if one can.
-  [[nodiscard]] std::string trouble() const;
+  // Why no session of this pool can reach an origin; empty if one can, or should try.
+  [[nodiscard]] std::string trouble(std::int64_t now_ms) const;
 
  private:
   [[nodiscard]] std::shared_ptr<Candidate> candidate_at(const sys::Endpoint& origin,

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 
+#include "sys/own_endpoint.h"
+
 namespace ravelin::redirector {
 namespace {
 
@@ -92,6 +94,19 @@ void check_origins(const PoolSettings& pool, config::Report& report) {
   }
 }
 
+// Each session would come back as another one, until nothing is left to make them of.
+void check_own(const Settings& settings, const ListenerSettings& listener, config::Report& report) {
+  for (std::size_t pool = 0; pool < settings.pools.size(); ++pool) {
+    const auto& origins = settings.pools[pool].origins;
+    for (std::size_t i = 0; i < origins.size(); ++i) {
+      if (!sys::leads_to(origins[i].address, listener.address)) continue;
+      report.at(fmt::format("pools[{}].origins[{}].address", pool, i),
+                fmt::format("'{}' leads back to this program's own listener '{}', expected where the origin is",
+                            origins[i].address.text(), listener.address.text()));
+    }
+  }
+}
+
 void check_settings(const Settings& settings, config::Report& report) {
   if (settings.edge_name.size() > ppv2::kEdgeNameTlvMost) {
     report.at("edge_name", fmt::format("{} bytes are too long, expected at most {}", settings.edge_name.size(),
@@ -101,6 +116,7 @@ void check_settings(const Settings& settings, config::Report& report) {
       settings.listeners, "listeners", [](const auto& each) { return daemon::named(each).name; }, report);
   check_unique(
       settings.pools, "pools", [](const auto& each) { return each.name; }, report);
+  for (const ListenerSettings& listener : settings.listeners) check_own(settings, listener, report);
   for (std::size_t i = 0; i < settings.listeners.size(); ++i) {
     const std::string& pool = settings.listeners[i].pool;
     if (pool_of(settings, settings.listeners[i]) < settings.pools.size()) continue;

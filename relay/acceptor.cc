@@ -1,7 +1,6 @@
 #include "relay/acceptor.h"
 
 #include <netdb.h>
-#include <unistd.h>
 
 #include <algorithm>
 
@@ -70,7 +69,9 @@ bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const
   // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
   (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
   guard_against_silence(settings_.listeners[index].client, found->fd.get());
-  listeners_.push_back({index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key, nullptr});
+  listeners_.push_back(
+      {index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key,
+       unix_path.empty() || unix_path.starts_with('@') ? sys::SocketFile() : sys::SocketFile(unix_path), nullptr});
   inherited_.erase(found);
   return true;
 }
@@ -98,10 +99,10 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
   if (endpoint.is_unix()) {
     const std::string key = listener_key(endpoint.path);
     if (take_inherited(index, key, endpoint.path)) return {};
-    auto fd = listen_on_unix(endpoint.path, options.backlog);
-    if (!fd) return tl::unexpected(fd.error());
-    const auto address = sys::SocketAddress::local_of(fd->get());
-    listeners_.push_back({index, std::move(*fd), address.value_or(sys::SocketAddress{}), endpoint.path, key, nullptr});
+    auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
+    if (!opened) return tl::unexpected(opened.error());
+    const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
+    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, key, std::move(opened->file), nullptr});
     return {};
   }
   if (const auto literal = endpoint.literal()) return add(index, *literal);
@@ -133,7 +134,7 @@ sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& a
   if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
   guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, nullptr});
+  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, {}, nullptr});
   return {};
 }
 
@@ -151,10 +152,6 @@ void Acceptor::start() {
 void Acceptor::stop() {
   retry_.stop();
   full_.store(false);
-  for (Listener& listener : listeners_) {
-    listener.poll.reset();
-    if (!listener.unix_path.empty() && !listener.unix_path.starts_with('@')) ::unlink(listener.unix_path.c_str());
-  }
   listeners_.clear();
 }
 

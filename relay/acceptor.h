@@ -19,6 +19,7 @@
 #include "relay/relay_loop.h"
 #include "relay/settings.h"
 #include "sys/log.h"
+#include "sys/unix_listener.h"
 #include "sys/uv.h"
 
 namespace ravelin::relay {
@@ -58,6 +59,7 @@ class Acceptor {
     sys::SocketAddress address;
     std::string unix_path;
     std::string key;
+    sys::SocketFile file;
     std::unique_ptr<sys::Poll> poll;
   };
 

@@ -143,11 +143,10 @@ Claim claim(const SessionTable& table, Inheritance& inheritance,
     if (record.phase == Phase::free) continue;
     claiming.correct(record);
     if (record.client_fd < 0) {
-      // One that was closing had been let go already.
-      if (record.phase != Phase::closing) {
-        close_record(record, Reason::process_died);
-        ++result.lost;
-      }
+      // One that was closing had been let go already, with a reason of its own.
+      const bool was_closing = record.phase == Phase::closing;
+      close_record(record, was_closing && record.reason < Reason::kCount ? record.reason : Reason::process_died);
+      result.lost += was_closing ? 0U : 1U;
       continue;
     }
     if (std::ranges::find(poison, session_mark(slot, record.generation)) != poison.end()) {

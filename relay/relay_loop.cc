@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "sys/signals.h"
+
 namespace ravelin::relay {
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
@@ -37,6 +39,7 @@ void RelayLoop::adopt() {
 }
 
 void RelayLoop::start() {
+  const sys::SignalsBlocked blocked;
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "relay");
     if (adopted_) sessions_->resume_adopted();

@@ -6,8 +6,6 @@
 #include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <string_view>
@@ -32,15 +30,6 @@ bool read_info(int fd, tcp_info& info) {
   socklen_t length = sizeof info;
   info = {};
   return ::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) == 0;
-}
-
-sys::Result<sys::UniqueFd> bind_and_listen(sys::UniqueFd fd, const sockaddr_storage& address, socklen_t length,
-                                           const std::string& name, int backlog) {
-  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    return sys::fail(errno, "cannot bind {}", name);
-  }
-  if (::listen(fd.get(), backlog) != 0) return sys::fail(errno, "cannot listen on {}", name);
-  return fd;
 }
 
 }  // namespace
@@ -90,24 +79,10 @@ sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int back
   if (address.family == AF_INET6) sys::set_option(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, 1);
   sockaddr_storage storage{};
   const socklen_t length = address.to(storage);
-  return bind_and_listen(std::move(fd), storage, length, address.text(), backlog);
-}
-
-sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog) {
-  sockaddr_storage storage{};
-  const auto length = sys::unix_address(path, storage);
-  if (!length) return tl::unexpected(length.error());
-  sys::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return sys::fail(errno, "cannot make a socket for unix:{}", path);
-  // A socket file outlives its process. One that nobody answers on is left over; anything else is not ours to remove.
-  struct stat status {};
-  if (!path.starts_with('@') && ::lstat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode)) {
-    const sys::UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (::connect(probe.get(), reinterpret_cast<const sockaddr*>(&storage), *length) != 0 && errno == ECONNREFUSED) {
-      ::unlink(path.c_str());
-    }
+  if (::bind(fd.get(), reinterpret_cast<const sockaddr*>(&storage), length) != 0 || ::listen(fd.get(), backlog) != 0) {
+    return sys::fail(errno, "cannot listen on {}", address.text());
   }
-  return bind_and_listen(std::move(fd), storage, *length, "unix:" + path, backlog);
+  return fd;
 }
 
 void finish_sending(int fd) {

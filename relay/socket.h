@@ -25,7 +25,6 @@ void guard_against_silence(const SocketOptions& options, int fd);
 // A bound, listening, non-blocking socket for one address. IPv6 sockets are IPv6-only, so that [::] and 0.0.0.0 can be
 // listened on side by side.
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
-[[nodiscard]] sys::Result<sys::UniqueFd> listen_on_unix(const std::string& path, int backlog);
 
 // FIN: no more bytes will be sent. What is queued still goes out.
 void finish_sending(int fd);

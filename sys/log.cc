@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "sys/signals.h"
 #include "sys/unique_fd.h"
 
 namespace ravelin::sys {
@@ -129,7 +130,9 @@ LogLine& LogLine::raw(std::string_view name, std::string_view value) {
   return *this;
 }
 
-Log::Log(LogFormat format, LogLevel least, int fd) : format_(format), sink_(std::make_unique<Sink>()) {
+Log::Log(LogFormat format, LogLevel least, int fd) : format_(format) {
+  const SignalsBlocked blocked;  // while the log's thread is made
+  sink_ = std::make_unique<Sink>();
   sink_->output = std::make_shared<DescriptorSink>(fd);
   sink_->logger = std::make_shared<spdlog::async_logger>("ravelin", sink_->output, sink_->pool,
                                                          spdlog::async_overflow_policy::overrun_oldest);

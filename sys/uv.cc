@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
+#include "sys/signals.h"
+
 namespace ravelin::sys {
 namespace {
 
@@ -148,6 +150,7 @@ Resolve::Resolve(Loop& loop, std::string host, std::uint16_t port, Callback call
   question_->port = port;
   question_->asker = &answered_;
   try {
+    const SignalsBlocked blocked;
     std::thread([question = question_] { question->ask(); }).detach();
   } catch (const std::system_error& error) {
     question_->answer = fail(error.code().value(), "cannot start a thread to resolve {}", question_->host);

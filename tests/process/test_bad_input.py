@@ -111,6 +111,14 @@ class BadInput(ProcessTest):
         self.check([program, "--config", bad, "--check"], BAD_CONFIG, r"bad\.yaml:1:1: .*nonsense")
 
     @for_each_daemon
+    def test_a_daemon_that_would_connect_to_itself_is_refused(self, program, flags, settings):
+        target = flags[0]
+        self.check([program, "--listen", ":9", *flags], USAGE, f"{target}: '127.0.0.1:9' leads back", "':9'")
+        path = self.write("self.yaml", json.dumps(settings(9)))
+        for arguments in [], ["--check"]:
+            self.check([program, "--config", path, *arguments], BAD_CONFIG, r"self\.yaml:1:\d+: ", "leads back")
+
+    @for_each_daemon
     def test_print_config_prints_what_is_read_back_as_the_same(self, program, flags, settings):
         first = run_to_end([program, "--listen", "127.0.0.1:4711", *flags, "--print-config"])
         self.assertEqual(first.code, 0, first.stderr)

@@ -99,19 +99,20 @@ class Peer {
 };
 
 struct StartError {
-  int code = 0;      // an errno value, or 0 when the options are at fault
+  int code = 0;      // an errno value, or 0 when the options are at fault or the system had something too little
   std::string what;  // "cannot listen on 0.0.0.0:443: Permission denied"
 };
 
 class Gateway {
  public:
-  // Returns when the listeners are open. After an error nothing is left behind.
+  // Returns when the listeners are open. After an error nothing is left behind. Throws nothing.
   [[nodiscard]] static tl::expected<std::unique_ptr<Gateway>, StartError> start(const Options& options);
   Gateway(const Gateway&) = delete;
   Gateway& operator=(const Gateway&) = delete;
   ~Gateway();  // resets the sessions that are left; to end gently, call drain() before
 
-  // Stops accepting and waits until the last session has ended, or for `patience`; false if sessions are left.
+  // Stops accepting and waits until the last session has ended, or for `patience`; false if sessions are left. May be
+  // called again, to go on waiting, and by several threads.
   bool drain(std::chrono::milliseconds patience);
 
   // Who is behind the inner connection that the server accepted from this address; for Unix sockets accept(2) must have

@@ -113,10 +113,10 @@ class ProcessTest(unittest.TestCase):
 
     # How it ends
 
-    def stop(self, daemon):
-        """Stops one of the daemons before the test's end."""
+    def stop(self, daemon, kill=False):
+        """Stops one of the daemons before the test's end; `kill`: as the OOM killer would."""
         self._daemons.remove(daemon)
-        daemon.stop()
+        daemon.kill() if kill else daemon.stop()
 
     def _leave(self):
         problems = []

@@ -1,9 +1,5 @@
 #include "admin/listener.h"
 
-#include <sys/un.h>
-
-#include <fstream>
-
 #include "running_server.h"
 #include "sys/descriptor.h"
 
@@ -12,14 +8,6 @@ using admin::Listener;
 using namespace admin::test;
 
 namespace {
-
-// A socket file whose process is gone.
-void leave_stale_socket(const std::string& path) {
-  sockaddr_storage address{};
-  const auto length = sys::unix_address(path, address);
-  const sys::UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  REQUIRE(::bind(fd.get(), reinterpret_cast<sockaddr*>(&address), *length) == 0);
-}
 
 mode_t mode_of(const std::string& path) {
   struct stat info {};
@@ -40,65 +28,6 @@ TEST_CASE("the socket file has the mode asked for, whatever the umask, and goes 
     CHECK(mode_of(path) == 0660);
   }
   CHECK(!std::filesystem::exists(path));
-}
-
-TEST_CASE("the socket file of a dead process is replaced") {
-  const TemporaryDirectory directory;
-  leave_stale_socket(directory.file("s"));
-  const auto listener = Listener::open({.path = directory.file("s")}, 0660);
-  REQUIRE(listener);
-  const RawClient client(listener->endpoint());
-}
-
-TEST_CASE("a path that somebody answers on is left alone") {
-  const TemporaryDirectory directory;
-  const auto first = Listener::open({.path = directory.file("s")}, 0660);
-  REQUIRE(first);
-  const auto second = Listener::open({.path = directory.file("s")}, 0660);
-  REQUIRE(!second);
-  CHECK(second.error().code == EADDRINUSE);
-  const RawClient client(first->endpoint());
-}
-
-TEST_CASE("a path whose owner is too busy to answer is left alone") {
-  const TemporaryDirectory directory;
-  const std::string path = directory.file("s");
-  leave_stale_socket(path);
-  std::filesystem::remove(path);
-  sockaddr_storage address{};
-  const auto length = sys::unix_address(path, address);
-  const sys::UniqueFd busy(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  REQUIRE(::bind(busy.get(), reinterpret_cast<sockaddr*>(&address), *length) == 0);
-  REQUIRE(::listen(busy.get(), 0) == 0);
-  const RawClient waiting({.path = path});  // fills the backlog
-  const auto listener = Listener::open({.path = path}, 0660);
-  REQUIRE(!listener);
-  CHECK(listener.error().code == EADDRINUSE);
-}
-
-TEST_CASE("a file that is no socket is never replaced") {
-  const TemporaryDirectory directory;
-  const std::string path = directory.file("precious");
-  std::ofstream(path) << "data";
-  std::filesystem::create_symlink(path, directory.file("link"));
-  for (const auto* name : {"precious", "link"}) {
-    const auto listener = Listener::open({.path = directory.file(name)}, 0660);
-    REQUIRE(!listener);
-    CHECK(listener.error().code == EEXIST);
-  }
-  CHECK(std::filesystem::file_size(path) == 4);
-}
-
-TEST_CASE("a socket file that somebody else put in place is not removed") {
-  const TemporaryDirectory directory;
-  const std::string path = directory.file("s");
-  {
-    const auto listener = Listener::open({.path = path}, 0660);
-    REQUIRE(listener);
-    std::filesystem::rename(path, directory.file("moved"));
-    leave_stale_socket(path);
-  }
-  CHECK(std::filesystem::exists(path));
 }
 
 TEST_CASE("an abstract socket has no file") {

@@ -137,7 +137,7 @@ TEST_CASE("a broken header is refused with the reason and the byte at fault") {
   CHECK(seen.opening.reason == Reason::header_invalid);
   CHECK(seen.kept.fault == ppv2::Reason::bad_version);
   CHECK(seen.kept.fault_offset == 12);
-  CHECK_FALSE(seen.kept.is_local());
+  CHECK_FALSE(seen.kept.is_senders_own());
 }
 
 TEST_CASE("a LOCAL header with fields claims nothing and is taken off") {
@@ -145,7 +145,7 @@ TEST_CASE("a LOCAL header with fields claims nothing and is taken off") {
   const auto seen = open(door(Policy::require), kEdge, header + octets(kHello));
   CHECK(seen.opening.verdict == Verdict::proceed);
   CHECK(seen.opening.skip == header.size());
-  CHECK(seen.kept.is_local());
+  CHECK(seen.kept.is_senders_own());
   CHECK_FALSE(seen.kept.has_claim());
   CHECK(seen.kept.edge_session.view().empty());
 }

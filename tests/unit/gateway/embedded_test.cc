@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <gateway/gateway.h>
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -222,4 +223,44 @@ TEST_CASE("a gateway drains when its sessions have ended, and a program's signal
   server.wait();
   CHECK((*gateway)->drain(10s));
   CHECK((*gateway)->sessions() == 0);
+}
+
+TEST_CASE("a gateway may be drained again by who has more patience, and by several threads at once") {
+  Server server(AF_INET);
+  auto gateway = Gateway::start(options_for(server));
+  REQUIRE(gateway);
+  server.serve(**gateway, 1);
+  auto client = patient_socket(AF_INET);
+  sockaddr_storage to{};
+  const socklen_t length = (*gateway)->addresses().at(0).to(to);
+  REQUIRE(::connect(client.get(), reinterpret_cast<const sockaddr*>(&to), length) == 0);
+  REQUIRE(::send(client.get(), "x", 1, MSG_NOSIGNAL) == 1);
+  const auto deadline = std::chrono::steady_clock::now() + 30s;
+  while ((*gateway)->sessions() == 0 && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
+  CHECK_FALSE((*gateway)->drain(1ms));
+  std::array<bool, 2> drained{};
+  std::thread one([&] { drained[0] = (*gateway)->drain(60s); });
+  std::thread other([&] { drained[1] = (*gateway)->drain(60s); });
+  client.reset();
+  one.join();
+  other.join();
+  CHECK(drained[0]);
+  CHECK(drained[1]);
+  CHECK((*gateway)->drain(1ms));
+  server.wait();
+}
+
+TEST_CASE("a gateway for which the system has no descriptors is an error, not an exception") {
+  Server server(AF_INET);
+  const auto options = options_for(server);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::dup(0);
+  ::close(next);
+  const rlimit none{.rlim_cur = static_cast<rlim_t>(next), .rlim_max = before.rlim_max};
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const auto gateway = Gateway::start(options);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  REQUIRE_FALSE(gateway);
+  CHECK(gateway.error().what.find("cannot start") == 0);
 }

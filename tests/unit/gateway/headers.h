@@ -8,10 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include "gateway/addresses.h"
+#include "bridge/addresses.h"
 #include "sys/address.h"
 
 namespace ravelin::gateway::test {
+
+using bridge::from_ppv2;
+using bridge::to_ppv2;
 
 using Octets = std::vector<std::byte>;
 
@@ -46,6 +49,13 @@ inline Octets edge_header(std::string_view source = "203.0.113.9:51234", std::st
 inline Octets local_header() {
   Octets out(4096);
   out.resize(ppv2::Encoder::local(out).unique_id("check").crc32c().finish());
+  return out;
+}
+
+// What a redirector writes for a client without an address.
+inline Octets addressless_header() {
+  Octets out(4096);
+  out.resize(ppv2::Encoder::local(out).unique_id(kEdgeSession).tlv(ppv2::kEdgeNameTlv, "fra-1").finish());
   return out;
 }
 

@@ -164,6 +164,21 @@ TEST_CASE("what a trusted edge sends for itself is silent even with payload") {
   CHECK(rig.log.lines().empty());
 }
 
+TEST_CASE("an edge that names itself in a LOCAL header has a client without an address, and its session is logged") {
+  Rig rig;
+  FakeSession session;
+  (void)rig.policy->inspect(session.view(), addressless_header() + octets(kHello), false);
+  session.record.up.moved = 100;
+  end(*rig.policy, session, Reason::finished);
+  CHECK(rig.counters.value(kLocal) == 0);
+  const auto lines = rig.log.lines();
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0]["claimed"] == "");
+  CHECK(lines[0]["measured"] == "198.51.100.7:40112");
+  CHECK(lines[0]["edge"] == "fra-1");
+  CHECK(lines[0]["edge_session"] == kEdgeSession);
+}
+
 TEST_CASE("nobody else can hide a session from the log with a LOCAL header") {
   Rig rig;
   FakeSession session("192.0.2.66:5555");

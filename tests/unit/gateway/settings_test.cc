@@ -53,6 +53,18 @@ TEST_CASE("the inner address is one of this machine, or says where its connectio
   CHECK(first_misfit(elsewhere).empty());
 }
 
+TEST_CASE("a gateway is not its own server") {
+  auto settings = settings_for("127.0.0.1:9");
+  settings.listeners[0].address = *sys::Endpoint::parse(":9");
+  CHECK(first_misfit(settings) == "inner");
+  settings.listeners[0].address = *sys::Endpoint::parse("127.0.0.1:10");
+  CHECK(first_misfit(settings).empty());
+  settings = settings_for("unix:/run/server.sock");
+  settings.listeners.push_back(settings.listeners[0]);
+  settings.listeners[1].address = settings.inner;
+  CHECK(first_misfit(settings) == "inner");
+}
+
 TEST_CASE("source addresses fit the inner address") {
   auto settings = settings_for("127.0.0.1:9");
   settings.inner_sources = {*SourceAddress::parse("127.0.0.2"), *SourceAddress::parse("::1")};

@@ -84,7 +84,7 @@ TEST_CASE("when every candidate has failed they are still tried") {
   const auto pool = pool_of({"a", "b"}, Balancing::first_available);
   mark_failed(*pool.candidates[0], 1000);
   mark_failed(*pool.candidates[1], 1000);
-  CHECK(!is_reachable(pool));
+  CHECK(!is_reachable(pool, 1000));
   CHECK(chosen(pool) == "a");
   CHECK(chosen(pool, tried_bit(*pool.candidates[0])) == "b");
 }

@@ -46,17 +46,17 @@ TEST_CASE("literal addresses and Unix paths need no resolver") {
   const auto pool = pool_of({"192.0.2.1:443", "[2001:db8::1]:443", "unix:/run/origin.sock"});
   CHECK(addresses(pool) == Texts{"192.0.2.1:443", "[2001:db8::1]:443", "unix:/run/origin.sock"});
   for (const auto& origin : pool.origins()) CHECK(!origin.is_name);
-  CHECK(pool.trouble().empty());
+  CHECK(pool.trouble(1000).empty());
 }
 
 TEST_CASE("a pool starts although its name does not resolve, and says so") {
   auto pool = pool_of({"origin.example:443"});
-  CHECK(pool.trouble() == "no origin of pool main is resolved");
+  CHECK(pool.trouble(1000) == "no origin of pool main is resolved");
   const auto update = pool.resolved(0, no_answer());
   CHECK(update.turn == Pool::Update::Turn::failing);
   CHECK(!update.changed());
   CHECK(pool.resolved(0, answer({"192.0.2.1:443"})).turn == Pool::Update::Turn::recovered);
-  CHECK(pool.trouble().empty());
+  CHECK(pool.trouble(1000).empty());
 }
 
 TEST_CASE("each address of a name is a candidate") {
@@ -165,7 +165,14 @@ TEST_CASE("other settings leave the names that stay with their addresses") {
 TEST_CASE("a pool whose candidates have all failed is not reachable until one is") {
   const auto pool = pool_of({"192.0.2.1:443", "192.0.2.2:443"});
   for (const auto& candidate : pool.view()->candidates) mark_failed(*candidate, 1000);
-  CHECK(pool.trouble() == "no origin of pool main is reachable");
+  CHECK(pool.trouble(1000) == "no origin of pool main is reachable");
   mark_good(*pool.view()->candidates[1]);
-  CHECK(pool.trouble().empty());
+  CHECK(pool.trouble(1000).empty());
+}
+
+TEST_CASE("a pool whose candidates failed a while ago is ready for a session that finds out") {
+  const auto pool = pool_of({"192.0.2.1:443"});
+  mark_failed(*pool.view()->candidates[0], 1000);
+  CHECK(pool.trouble(1000 + kAvoidFor.count() - 1) == "no origin of pool main is reachable");
+  CHECK(pool.trouble(1000 + kAvoidFor.count()).empty());
 }

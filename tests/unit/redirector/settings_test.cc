@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -86,6 +87,19 @@ pools: [{origins: [{address: ":1"}, {address: "a:0"}, {address: "b:1"}, {address
   CHECK(errors.find("':1' names no place to connect to") != errors.npos);
   CHECK(errors.find("'a:0' names no place to connect to") != errors.npos);
   CHECK(errors.find("'b:1' stands in this pool already") != errors.npos);
+}
+
+TEST_CASE("an origin that is one of the edge's own listeners is refused, with the place in the file") {
+  const auto errors = errors_of(R"(
+listeners: [{address: ":443"}, {address: "unix:/run/edge.sock"}]
+pools:
+  - {name: a, origins: [{address: "192.0.2.1:443"}, {address: "127.0.0.1:443"}]}
+  - {name: b, origins: [{address: "[::1]:444"}, {address: "unix:/run/edge.sock"}]}
+)");
+  CHECK(errors.find("edge.yaml:4:63: pools[0].origins[1].address: '127.0.0.1:443' leads back to this program's own "
+                    "listener ':443'") != errors.npos);
+  CHECK(errors.find("edge.yaml:5:59: pools[1].origins[1].address: 'unix:/run/edge.sock'") != errors.npos);
+  CHECK(std::ranges::count(errors, '\n') == 2);
 }
 
 TEST_CASE("an edge's name fits into a header") {

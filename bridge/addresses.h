@@ -1,12 +1,14 @@
-// Addresses between the two libraries that know them. An IPv6 zone is lost on the way to ppv2, where no header has one.
+// Addresses between the two libraries that know them: libppv2 depends on libc alone and sys/ knows no protocol, so what
+// both programs need of the two together stands here. Pure functions, any thread.
 #pragma once
 
 #include <ppv2/address.h>
 
 #include "sys/address.h"
 
-namespace ravelin::gateway {
+namespace ravelin::bridge {
 
+// An IPv6 zone is lost on the way: no header has one.
 [[nodiscard]] inline ppv2::Address to_ppv2(const sys::SocketAddress& address) {
   sockaddr_storage storage{};
   const socklen_t length = address.to(storage);
@@ -21,4 +23,4 @@ namespace ravelin::gateway {
                      : sys::SocketAddress::from(reinterpret_cast<const sockaddr*>(&storage), length);
 }
 
-}  // namespace ravelin::gateway
+}  // namespace ravelin::bridge
