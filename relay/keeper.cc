@@ -28,8 +28,8 @@ constexpr std::int64_t kBeatPatienceMs = 10'000;
 constexpr std::int64_t kControlPatienceMs = 30'000;
 constexpr std::int64_t kLastWordsMs = 2'000;  // between SIGABRT, for a core to look at, and SIGKILL
 constexpr int kLongestSleepMs = 1'000;
-// Messages about sessions that come while the keeper is about to sleep are one wake-up, not many.
-constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 500'000};
+// While sessions come and go the keeper looks only so often: each wake-up costs more than the message.
+constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 5'000'000};
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
 

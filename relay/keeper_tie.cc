@@ -7,7 +7,7 @@ namespace ravelin::relay {
 namespace {
 
 constexpr std::size_t kEndsAtOnce = 64;
-constexpr std::chrono::milliseconds kTellWithin{5};
+constexpr std::chrono::milliseconds kTellWithin{25};
 constexpr std::chrono::seconds kBeat{2};
 constexpr int kLastPatienceMs = 1'000;
 
