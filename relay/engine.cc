@@ -131,6 +131,11 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     claim_ = claim(table_, inheritance, [this](std::uint16_t index) { return acceptor_->translate(index); });
     for (const auto& loop : loops_) loop->adopt();
   }
+  // Now, and not before, the table names this process's descriptors; until now the keeper has kept its own.
+  if (auto settled = keeper_->settle_inheritance(table_); !settled) {
+    close();
+    return settled;
+  }
   for (const auto& loop : loops_) loop->start();
   tell_keeper();
   acceptor_->start();
@@ -138,10 +143,8 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
 }
 
 void Engine::tell_keeper() {
-  if (keeper_ == nullptr) return;
   acceptor_->for_each(
       [this](std::uint16_t index, const std::string& key, int fd) { (void)keeper_->hold_listener(index, key, fd); });
-  keeper_->let_go(claim_.stray);
   keeper_->running(claim_.sessions, claim_.lost);
   claim_ = {};
 }

@@ -130,8 +130,7 @@ Claim claim(const SessionTable& table, Inheritance& inheritance,
   for (Inheritance::Session& session : inheritance.sessions) {
     SessionRecord* record = session.slot < used ? &table.record(session.slot) : nullptr;
     if (record == nullptr || record->generation != session.generation || record->phase == Phase::free) {
-      result.stray.push_back({.a = session.slot, .b = session.generation});
-      continue;
+      continue;  // over already
     }
     record->client_fd = session.client.release();
     record->origin_fd = session.origin.release();

@@ -50,9 +50,7 @@ struct Inheritance {
 
 struct Claim {
   std::uint32_t sessions = 0;  // that go on
-  std::uint32_t lost = 0;      // that nobody held: in set-up when their process died
-  // Slots that somebody still holds and that no session stands in; the keeper is to let them go.
-  std::vector<KeeperItem> stray;
+  std::uint32_t lost = 0;      // whose sockets did not come along
 };
 
 // Puts the inherited descriptors into the table in the place of the dead process's numbers, and corrects every record

@@ -26,10 +26,9 @@ constexpr std::int64_t kTakingPatienceMs = 30'000;
 // Loops and the control loop say every two seconds that they turn.
 constexpr std::int64_t kBeatPatienceMs = 10'000;
 constexpr std::int64_t kControlPatienceMs = 30'000;
-constexpr std::int64_t kLastWordsMs = 2'000;  // between SIGABRT, for a core to look at, and SIGKILL
+constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
+constexpr std::int64_t kLastWordsMs = 2'000;             // between SIGABRT, for a core to look at, and SIGKILL
 constexpr int kLongestSleepMs = 1'000;
-// While sessions come and go the keeper looks only so often: each wake-up costs more than the message.
-constexpr timespec kNap{.tv_sec = 0, .tv_nsec = 5'000'000};
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
 
@@ -49,17 +48,14 @@ Keeper::Keeper(KeeperOptions options) : options_(std::move(options)) {
   ::sigemptyset(&wanted);
   for (const int number : kSignals) ::sigaddset(&wanted, number);
   // Blocked signals wait for signalfd(2), also in pid 1, where unhandled ones would be dropped.
-  ::sigprocmask(SIG_BLOCK, &wanted, &signals_before_);
+  // For good: one that comes when all is over must not decide about the exit code.
+  ::sigprocmask(SIG_BLOCK, &wanted, nullptr);
   for (const int number : kSignals) ::signal(number, SIG_DFL);
   ::signal(SIGPIPE, SIG_IGN);
   // Only now: a thread has the mask of the one that made it, and a signal goes to any thread that lets it through.
   log_ = std::make_unique<sys::Log>(options_.log_format, options_.log_level);
   signals_ = sys::UniqueFd(::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
   (void)sys::raise_descriptor_limit();
-}
-
-Keeper::~Keeper() {
-  ::sigprocmask(SIG_SETMASK, &signals_before_, nullptr);
 }
 
 int Keeper::run() {
@@ -140,7 +136,7 @@ void Keeper::forward(int number) {
 void Keeper::reap() {
   int status = 0;
   for (pid_t pid = ::waitpid(-1, &status, WNOHANG); pid > 0; pid = ::waitpid(-1, &status, WNOHANG)) {
-    if (worker_ && pid == worker_.pid) worker_ended(status);
+    if (worker_ && pid == worker_.pid) await_last_words(status);
     if (candidate_ && pid == candidate_.pid) candidate_ended(status);
   }
 }
@@ -159,10 +155,10 @@ bool Keeper::start(const sys::UniqueFd* executable) {
 
 void Keeper::hear(WorkerProcess& worker) {
   if (!worker) return;
-  bool busy = false;
-  for (auto& loop : worker.loops) busy |= loop.open && hear_loop(worker, loop);
-  if (worker) hear_control(worker);
-  if (busy) ::nanosleep(&kNap, nullptr);
+  for (auto& loop : worker.loops) {
+    if (loop.open) hear_loop(worker, loop);
+  }
+  hear_control(worker);
 }
 
 void Keeper::hear_control(WorkerProcess& worker) {
@@ -171,7 +167,8 @@ void Keeper::hear_control(WorkerProcess& worker) {
     Received received = worker.control.receive();
     if (received.state == Received::State::empty) return;
     if (received.state == Received::State::closed) {
-      worker.control = {};  // its end follows
+      worker.control = {};
+      if (worker.status) worker_ended(*worker.status);
       return;
     }
     if (received.state == Received::State::broken) return distrust(worker, "a broken message");
@@ -180,33 +177,18 @@ void Keeper::hear_control(WorkerProcess& worker) {
   }
 }
 
-// True: there was something.
-bool Keeper::hear_loop(WorkerProcess& worker, WorkerProcess::Loop& loop) {
-  std::uint32_t gone = 0;
-  bool busy = false;
+void Keeper::hear_loop(WorkerProcess& worker, WorkerProcess::Loop& loop) {
   for (;;) {
-    Received received = loop.channel.receive();
-    if (received.state == Received::State::closed) loop.open = false;
-    if (received.state == Received::State::broken) {
-      distrust(worker, "a broken message");
-      loop.open = false;
+    const Received received = loop.channel.receive();
+    if (received.state == Received::State::empty) return;
+    if (received.state == Received::State::message) {
+      loop.heard_ms = monotonic_ms();
+      continue;
     }
-    if (received.state != Received::State::message) break;
-    loop.heard_ms = monotonic_ms();
-    if (received.message.kind != KeeperKind::sessions && received.message.kind != KeeperKind::pipes) continue;
-    busy = true;
-    for (const KeeperItem& item : received.message.items) {
-      gone += received.message.kind == KeeperKind::sessions && item.c == 0 ? 1U : 0U;
-    }
-    if (auto taken = store_.take(std::move(received)); !taken) {
-      distrust(worker, taken.error().text());
-      loop.open = false;
-      break;
-    }
+    loop.open = false;
+    if (received.state == Received::State::broken) distrust(worker, "a broken message");
+    return;
   }
-  // A loop that does not read has more to worry about than slots.
-  if (gone > 0) (void)loop.channel.send({.kind = KeeperKind::released, .items = {{.a = gone}}});
-  return busy;
 }
 
 void Keeper::obey(WorkerProcess& worker, Received received) {
@@ -295,6 +277,7 @@ void Keeper::running(const KeeperItem& counts) {
   worker_.deadline_ms = 0;
   for (auto& loop : worker_.loops) loop.heard_ms = now;
   store_.forget_unnamed_listeners();
+  store_.forget_sessions();
   last_good_ = sys::UniqueFd(::fcntl(worker_.executable.get(), F_DUPFD_CLOEXEC, 3));
   retry_last_good_ = false;
   if (cause_ != HandOverCause::fresh) {
@@ -315,14 +298,17 @@ void Keeper::running(const KeeperItem& counts) {
   if (std::exchange(upgrade_wanted_, false)) begin_upgrade();
 }
 
-void Keeper::worker_ended(int status) {
-  // Its last words still lie in the channels.
-  hear_control(worker_);
-  for (auto& loop : worker_.loops) {
-    if (loop.open) (void)hear_loop(worker_, loop);
-  }
-  const bool ran = worker_.stage == Stage::running || worker_.stage == Stage::freezing;
+// The worker is dead; its heir tells what it had, and closes the channel when it has told all.
+void Keeper::await_last_words(int status) {
+  worker_.status = status;
+  worker_.deadline_ms = monotonic_ms() + kInheritancePatienceMs;
   if (stopped_ms_ == 0) stopped_ms_ = monotonic_ms();
+  if (!worker_.control) return worker_ended(status);
+  hear_control(worker_);
+}
+
+void Keeper::worker_ended(int status) {
+  const bool ran = worker_.stage == Stage::running || worker_.stage == Stage::freezing;
   if (worker_.stage == Stage::freezing && candidate_) {
     cause_ = HandOverCause::upgrade;
     cause_number_ = 0;
@@ -379,7 +365,12 @@ void Keeper::check_deadlines() {
   if (worker_ && worker_.deadline_ms != 0 && now >= worker_.deadline_ms) {
     log_->line(sys::LogLevel::warning, "worker_too_slow").field("worker", worker_.pid);
     worker_.deadline_ms = 0;
-    ::kill(worker_.pid, SIGKILL);
+    if (worker_.status) {
+      worker_.control = {};
+      worker_ended(*worker_.status);
+    } else {
+      ::kill(worker_.pid, SIGKILL);
+    }
   }
   if (candidate_ && candidate_.deadline_ms != 0 && now >= candidate_.deadline_ms) {
     upgrade_failed(fmt::format("it did not answer within {} s", kGreetingPatienceMs / 1000));
@@ -389,7 +380,7 @@ void Keeper::check_deadlines() {
 }
 
 void Keeper::check_beats(std::int64_t now) {
-  if (!worker_ || worker_.stage != Stage::running || worker_.hung) return;
+  if (!worker_ || worker_.stage != Stage::running || worker_.hung || worker_.status) return;
   bool hung = now - worker_.heard_ms > kControlPatienceMs;
   for (const auto& loop : worker_.loops) hung |= now - loop.heard_ms > kBeatPatienceMs;
   if (!hung) return;

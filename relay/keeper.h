@@ -1,11 +1,11 @@
-// The keeper: the process that an operator or a service manager starts and whose pid never changes. It starts a worker,
-// holds a duplicate of everything that the worker's sessions consist of, and gives all of it to the next worker when
-// there is one: after a crash, after a kill, after an upgrade.
+// The keeper: the process that an operator or a service manager starts and whose pid never changes. It starts a worker;
+// when that one has ended, by a crash, a kill or an upgrade, it takes from its heir everything that the sessions
+// consist of, and gives all of it to the next worker.
 //
 //   TERM, INT, HUP   the worker does it           USR2   a new worker from the path takes over, or nothing changes
 //
-// It reads nothing from the network and nothing from the session table, and does nothing while sessions move: it is
-// woken when they come and go. One thread; the log has its own.
+// It reads nothing from the network and nothing from the session table, and does nothing while sessions move. One
+// thread; the log has its own.
 #pragma once
 
 #include <sys/signalfd.h>
@@ -38,7 +38,6 @@ class Keeper {
   explicit Keeper(KeeperOptions options);
   Keeper(const Keeper&) = delete;
   Keeper& operator=(const Keeper&) = delete;
-  ~Keeper();
 
   // Goes on where this process stood before it replaced itself, or where the worker stood that this process was.
   // `state` is what save_state() wrote. Before run().
@@ -57,13 +56,14 @@ class Keeper {
   [[nodiscard]] bool start(const sys::UniqueFd* executable);
   void hear(WorkerProcess& worker);
   void hear_control(WorkerProcess& worker);
-  bool hear_loop(WorkerProcess& worker, WorkerProcess::Loop& loop);
+  void hear_loop(WorkerProcess& worker, WorkerProcess::Loop& loop);
   void obey(WorkerProcess& worker, Received received);
   void distrust(WorkerProcess& worker, const std::string& why);
   void greeted(WorkerProcess& worker);
   void hand_over();
   void hand_over_next_batch();
   void running(const KeeperItem& counts);
+  void await_last_words(int status);
   void worker_ended(int status);
   void replace(int status);
   void check_deadlines();
@@ -81,7 +81,6 @@ class Keeper {
 
   KeeperOptions options_;
   std::unique_ptr<sys::Log> log_;
-  sigset_t signals_before_{};
   sys::UniqueFd signals_;
   KeeperStore store_;
   WorkerProcess worker_;

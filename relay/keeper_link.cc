@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
+#include "relay/heir.h"
 #include "sys/descriptor.h"
 
 namespace ravelin::relay {
@@ -15,6 +19,10 @@ namespace {
 
 constexpr std::chrono::seconds kBeat{2};
 constexpr int kPatienceMs = 5'000;
+
+sys::UniqueFd pidfd_of(pid_t pid) {
+  return sys::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
 }  // namespace
 
@@ -67,11 +75,13 @@ void KeeperLink::attach(sys::Loop& loop, Callbacks callbacks) {
   poll_->start(UV_READABLE);
   beat_ = std::make_unique<sys::Timer>(loop, [this] { (void)channel_.send({.kind = KeeperKind::beat}); });
   beat_->start(kBeat, kBeat);
+  watch_heir(loop);
 }
 
 void KeeperLink::detach() {
   poll_.reset();
   beat_.reset();
+  heir_poll_.reset();
 }
 
 void KeeperLink::hear() {
@@ -116,10 +126,31 @@ sys::Result<KeeperChannel> KeeperLink::open_loop(std::uint32_t index) {
   return std::move(ends->first);
 }
 
-void KeeperLink::let_go(const std::vector<KeeperItem>& strays) {
-  for (const KeeperItem& stray : strays) {
-    (void)channel_.send_waiting({.kind = KeeperKind::sessions, .items = {stray}}, {}, kPatienceMs);
-  }
+sys::Result<void> KeeperLink::settle_inheritance(const SessionTable& table) {
+  self_ = pidfd_of(::getpid());
+  if (!self_) return sys::fail(errno, "cannot watch this process for its heir");
+  table_ = &table;
+  return start_heir();
+}
+
+sys::Result<void> KeeperLink::start_heir() {
+  auto heir = relay::start_heir(*table_, channel_, self_);
+  if (!heir) return tl::unexpected(heir.error());
+  heir_ = *heir;
+  heir_end_ = pidfd_of(heir_);
+  return {};
+}
+
+// An heir that somebody has killed is replaced: there must be one at every moment.
+void KeeperLink::watch_heir(sys::Loop& loop) {
+  heir_poll_.reset();
+  if (!heir_end_) return;
+  heir_poll_ = std::make_unique<sys::Poll>(loop, heir_end_.get(), [this, &loop](int, int) {
+    heir_poll_.reset();
+    end_heir(std::exchange(heir_, -1));
+    if (start_heir()) watch_heir(loop);
+  });
+  heir_poll_->start(UV_READABLE);
 }
 
 void KeeperLink::listeners_closed() {
@@ -135,6 +166,8 @@ void KeeperLink::notify(std::string_view state) {
 }
 
 sys::Error KeeperLink::become_keeper(StateWriter& state) {
+  // It waits for this pid to end, which now becomes the keeper's.
+  end_heir(std::exchange(heir_, -1));
   auto file = state.write();
   if (!file) return file.error();
   return execute(program_, &executable_, kStateVariable, file->get());

@@ -49,7 +49,8 @@ class KeeperLink {
   [[nodiscard]] sys::Result<void> hold_table(const SessionTable& table);
   [[nodiscard]] sys::Result<void> hold_listener(std::uint16_t index, const std::string& key, int fd);
   [[nodiscard]] sys::Result<KeeperChannel> open_loop(std::uint32_t index);
-  void let_go(const std::vector<KeeperItem>& strays);
+  // From now on whatever happens to this process, what the table names lives on. Before there are sessions.
+  [[nodiscard]] sys::Result<void> settle_inheritance(const SessionTable& table);
   void listeners_closed();
   void running(std::uint32_t sessions, std::uint32_t lost);
   void notify(std::string_view state);
@@ -62,14 +63,21 @@ class KeeperLink {
 
  private:
   void hear();
+  [[nodiscard]] sys::Result<void> start_heir();
+  void watch_heir(sys::Loop& loop);
 
   KeeperChannel channel_;
   WorkerProgram program_;
   sys::UniqueFd executable_;  // what this process runs, whatever lies at the path
+  sys::UniqueFd self_;        // a pidfd of this process
+  const SessionTable* table_ = nullptr;
+  pid_t heir_ = -1;
   bool is_watched_ = false;
   Callbacks callbacks_;
   std::unique_ptr<sys::Poll> poll_;
   std::unique_ptr<sys::Timer> beat_;
+  sys::UniqueFd heir_end_;  // a pidfd of the heir
+  std::unique_ptr<sys::Poll> heir_poll_;
 };
 
 }  // namespace ravelin::relay

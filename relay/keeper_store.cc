@@ -36,9 +36,7 @@ sys::Result<void> KeeperStore::take_table(Received& received) {
     return sys::fail(0, "a session table of impossible size");
   }
   // Another table has other slots; what is held for the old ones is nobody's any more.
-  sessions_.clear();
-  pipes_.clear();
-  held_ = 0;
+  forget_sessions();
   table_ = std::move(received.fds.front());
   table_head_ = items[0];
   pipe_limit_ = items[1].a;
@@ -158,14 +156,18 @@ void KeeperStore::say_sessions(Cursor& cursor, Saying& saying) const {
   }
 }
 
+void KeeperStore::forget_sessions() {
+  sessions_.clear();
+  pipes_.clear();
+  held_ = 0;
+}
+
 void KeeperStore::drop_sessions() {
   for (Session& session : sessions_) {
     if (session.client) reset(session.client.get());
     if (session.origin) reset(session.origin.get());
   }
-  sessions_.clear();
-  pipes_.clear();
-  held_ = 0;
+  forget_sessions();
   table_.reset();
   table_head_ = {};
 }

@@ -1,7 +1,8 @@
-// What the keeper holds for the worker: a duplicate of the session table's memfd, of every listener, pipe and session
-// socket. It knows them by number only, believes no number that is out of bounds, and never looks into the table.
+// What the keeper holds: a duplicate of the session table's memfd and of every listener; between two workers also of
+// every pipe and session socket. It knows them by number only, believes no number that is out of bounds, and never
+// looks into the table.
 //
-// Owns every descriptor that it was given until the worker says that it is gone. One thread.
+// Owns every descriptor that it was given. One thread.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +44,8 @@ class KeeperStore {
   [[nodiscard]] std::uint32_t sessions() const { return held_; }
   [[nodiscard]] std::size_t listeners() const { return listeners_.size(); }
 
+  // The worker has sessions and pipes itself now.
+  void forget_sessions();
   // Resets every session, for good, and forgets table and pipes; listeners stay.
   void drop_sessions();
   // A new worker says which listeners it uses: those that it has not named when it runs are nobody's any more.

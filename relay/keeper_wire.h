@@ -11,10 +11,9 @@
 //     running    I serve
 //     notify     for the service manager
 //     closed     I accept no more
-//   worker ▶ keeper, on a loop's channel             keeper ▶ worker, on a loop's channel
-//     sessions   come and gone               + fds      released  the keeper has let go of so many sessions
-//     pipes      come and gone               + fds
-//     beat       this loop turns
+//   a dead worker's heir ▶ keeper, there            worker ▶ keeper, on a loop's channel
+//     pipes      what there was              + fds      beat      this loop turns
+//     sessions   what there was              + fds
 //
 // Pure: no system call is made here.
 #pragma once
@@ -41,12 +40,11 @@ enum class KeeperKind : std::uint16_t {
   commit = 9,
   signal = 10,  // item: {number}
   freeze = 11,
-  sessions = 12,  // items: {slot, generation, how many descriptors; 0: gone}
-  pipes = 13,     // items: {index, how many descriptors; 0: gone}
+  sessions = 12,  // items: {slot, generation, how many descriptors}
+  pipes = 13,     // items: {index, how many descriptors}
   beat = 14,
-  released = 15,  // item: {sessions}
-  worker = 16,    // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
-  closed = 17,    // the listeners, for good
+  worker = 15,  // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
+  closed = 16,  // the listeners, for good
 };
 
 // Why a worker takes over.

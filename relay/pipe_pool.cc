@@ -5,7 +5,6 @@
 
 #include <utility>
 
-#include "relay/keeper_tie.h"
 #include "sys/descriptor.h"
 
 namespace ravelin::relay {
@@ -31,9 +30,8 @@ bool is_empty(const PipeRecord& pipe) {
 
 }  // namespace
 
-PipePool::PipePool(const SessionTable& table, std::uint32_t first, std::uint32_t step, std::size_t wanted_capacity,
-                   KeeperTie* keeper)
-    : table_(table), wanted_capacity_(wanted_capacity), keeper_(keeper) {
+PipePool::PipePool(const SessionTable& table, std::uint32_t first, std::uint32_t step, std::size_t wanted_capacity)
+    : table_(table), wanted_capacity_(wanted_capacity) {
   for (std::uint32_t index = first; index < table.shape().pipes; index += step) unmade_.push_back(index);
 }
 
@@ -67,15 +65,11 @@ bool PipePool::reserve() {
 
 sys::Result<void> PipePool::add_idle() {
   if (unmade_.empty()) return sys::fail(EDQUOT, "every pipe of the pool is in use");
-  const auto index = unmade_.back();
   auto pipe = make();
   if (!pipe) return tl::unexpected(pipe.error());
-  table_.pipe(index) = *pipe;
-  if (keeper_ != nullptr && !keeper_->hold_pipe(index, pipe->in, pipe->out)) {
-    close(index);
-    return sys::fail(EDQUOT, "the keeper cannot be told of another pipe now");
-  }
+  const auto index = unmade_.back();
   unmade_.pop_back();
+  table_.pipe(index) = *pipe;
   idle_.push_back(index);
   return {};
 }
@@ -103,7 +97,6 @@ sys::Result<PipeRecord> PipePool::make() const {
 
 void PipePool::close(std::uint32_t index) {
   const PipeRecord pipe = std::exchange(table_.pipe(index), PipeRecord{});
-  if (keeper_ != nullptr) keeper_->let_go_pipe(index);
   ::close(pipe.in);
   ::close(pipe.out);
 }

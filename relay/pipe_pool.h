@@ -16,14 +16,10 @@
 
 namespace ravelin::relay {
 
-class KeeperTie;
-
 class PipePool {
  public:
-  // Pipes `first`, `first + step`, … of the table. `wanted_capacity` is asked of the kernel first, then less. `keeper`,
-  // if there is one, is told of every pipe before a byte can enter it.
-  PipePool(const SessionTable& table, std::uint32_t first, std::uint32_t step, std::size_t wanted_capacity,
-           KeeperTie* keeper = nullptr);
+  // Pipes `first`, `first + step`, … of the table. `wanted_capacity` is asked of the kernel first, then less.
+  PipePool(const SessionTable& table, std::uint32_t first, std::uint32_t step, std::size_t wanted_capacity);
   PipePool(const PipePool&) = delete;
   PipePool& operator=(const PipePool&) = delete;
   ~PipePool();
@@ -57,7 +53,6 @@ class PipePool {
 
   const SessionTable& table_;
   std::size_t wanted_capacity_;
-  KeeperTie* keeper_;
   std::vector<std::uint32_t> idle_;    // open and empty
   std::vector<std::uint32_t> unmade_;  // places in the table without a pipe
 };

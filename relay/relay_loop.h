@@ -48,6 +48,8 @@ class RelayLoop {
   std::unique_ptr<sys::Mailbox> mail_;
   std::thread thread_;
   bool adopted_ = false;
+  KeeperChannel keeper_;
+  std::unique_ptr<sys::Timer> beat_;  // with a keeper
 };
 
 }  // namespace ravelin::relay

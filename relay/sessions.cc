@@ -13,7 +13,7 @@
 namespace ravelin::relay {
 
 Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                   SessionPolicy& policy, std::function<void()> on_ended, KeeperChannel keeper)
+                   SessionPolicy& policy, std::function<void()> on_ended)
     : table_(table),
       settings_(settings),
       policy_(policy),
@@ -21,12 +21,7 @@ Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t ind
       buffer_(table.buffer(index)),
       on_ended_(std::move(on_ended)),
       slots_(table, index),
-      keeper_(keeper ? std::make_unique<KeeperTie>(
-                           loop, std::move(keeper), [this](std::uint32_t count) { released(count); },
-                           [this] { hold_again(); })
-                     : nullptr),
-      held_(keeper_ ? slots_.count() : 0, false),
-      pipes_(table, index, table.shape().loops, settings.pipe_size.bytes, keeper_.get()),
+      pipes_(table, index, table.shape().loops, settings.pipe_size.bytes),
       pump_(pipes_, buffer_),
       deadlines_(slots_.count()),
       random_(std::random_device{}()),
@@ -166,18 +161,9 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   const bool finished = kind == EndKind::fin && record.up.fin_sent != 0 && record.down.fin_sent != 0;
   if (!finished) signal(record.client_fd);
   readiness_.remove(record.client_fd);
-  if (record.origin_fd >= 0) {
-    if (!finished) signal(record.origin_fd);
-    readiness_.remove(record.origin_fd);
-  }
-  const bool held = keeper_ && held_[place];
-  if (held) {
-    held_[place] = false;
-    leaving_.push_back(place);
-    keeper_->let_go(slots_.slot_of(place), record.generation);
-  }
   ::close(std::exchange(record.client_fd, -1));
-  if (record.origin_fd >= 0) ::close(std::exchange(record.origin_fd, -1));
+  if (record.origin_fd >= 0 && !finished) signal(record.origin_fd);
+  drop_origin(record);
   for (FlowRecord* flow : {&record.up, &record.down}) {
     if (flow->pipe != FlowRecord::kNoPipe) pipes_.give_back(std::exchange(flow->pipe, FlowRecord::kNoPipe));
   }
@@ -189,10 +175,6 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   counters_.add(kBytesDown, record.down.moved);
   policy_.ended(view);
   record.phase = Phase::free;
-  if (!held) leave(place);
-}
-
-void Sessions::leave(Place place) {
   slots_.give_back(place);
   on_ended_();
 }
@@ -201,48 +183,6 @@ void Sessions::drop_origin(SessionRecord& record) {
   if (record.origin_fd < 0) return;
   readiness_.remove(record.origin_fd);
   ::close(std::exchange(record.origin_fd, -1));
-}
-
-// The keeper has let go of the oldest sessions that were ended: now nothing is left of them anywhere.
-void Sessions::released(std::uint32_t count) {
-  for (; count > 0 && !leaving_.empty(); --count) {
-    const Place place = leaving_.front();
-    leaving_.pop_front();
-    leave(place);
-  }
-}
-
-// From here on the session outlives this process.
-void Sessions::hold(Place place) {
-  if (!keeper_) return;
-  const SessionRecord& record = slots_.record(place);
-  if (keeper_->hold(slots_.slot_of(place), record.generation, record.client_fd, record.origin_fd)) {
-    held_[place] = true;
-  } else {
-    unheld_.push_back(token(place, Side::client));
-  }
-}
-
-void Sessions::hold_again() {
-  for (const std::uint64_t unheld : std::exchange(unheld_, {})) {
-    const auto place = static_cast<Place>((unheld & 0xffffffff) >> 1);
-    const SessionRecord& record = slots_.record(place);
-    if (record.generation == unheld >> 32 && record.phase == Phase::relaying) hold(place);
-  }
-}
-
-void Sessions::freeze() {
-  frozen_ = true;
-  for (Place place = 0; place < slots_.unused_from(); ++place) {
-    const SessionRecord& record = slots_.record(place);
-    if (record.phase == Phase::free || record.phase == Phase::closing || held_[place]) continue;
-    // A half-made connection to an origin is made anew by the next process.
-    const bool open = record.phase == Phase::relaying;
-    if (!open && record.origin_fd >= 0) reset(record.origin_fd);
-    (void)keeper_->hold_waiting(slots_.slot_of(place), record.generation, record.client_fd,
-                                open ? record.origin_fd : -1);
-  }
-  keeper_->finish();
 }
 
 void Sessions::end_all(Reason reason) {
@@ -262,7 +202,7 @@ std::uint32_t Sessions::adopt() {
   slots_.adopt([&](Place place) {
     adopted_.push_back(place);
     counters_.add(kResumedSessions);
-    if (keeper_) held_[place] = slots_.record(place).client_fd >= 0;
+    // All that others may ask about is there again before the first byte moves.
     if (slots_.record(place).phase == Phase::relaying) policy_.relaying(slots_.view(place));
     for (const FlowRecord* flow : {&slots_.record(place).up, &slots_.record(place).down}) {
       if (flow->pipe != FlowRecord::kNoPipe) owned_pipes[static_cast<std::size_t>(flow->pipe)] = true;

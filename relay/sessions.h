@@ -11,14 +11,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
-#include <memory>
 #include <random>
 #include <vector>
 
 #include "relay/deadlines.h"
-#include "relay/keeper_tie.h"
 #include "relay/pipe_pool.h"
 #include "relay/policy.h"
 #include "relay/pump.h"
@@ -42,7 +39,7 @@ class Sessions {
  public:
   // `on_ended` follows each session's end, when its slot is free again.
   Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-           SessionPolicy& policy, std::function<void()> on_ended, KeeperChannel keeper);
+           SessionPolicy& policy, std::function<void()> on_ended);
 
   void begin(Accepted client);
   // Takes over the sessions that stand in the table and returns how many they are; resume_adopted() goes on with them.
@@ -50,8 +47,8 @@ class Sessions {
   [[nodiscard]] std::uint32_t adopt();
   void resume_adopted();
   void end_all(Reason reason);
-  // Another process is about to take over: the keeper is told of every session, and nothing is touched any more.
-  void freeze();
+  // Another process takes over: nothing is touched any more.
+  void freeze() { frozen_ = true; }
   void for_each(const std::function<void(const SessionView&)>& visit) const;
 
  private:
@@ -83,10 +80,6 @@ class Sessions {
   void deadline_passed(Place place);
   void end(Place place, EndSide side, EndKind kind, Reason reason);
   void drop_origin(SessionRecord& record);
-  void leave(Place place);
-  void released(std::uint32_t count);
-  void hold(Place place);
-  void hold_again();
   [[nodiscard]] std::uint64_t token(Place place, Side side) const;
   [[nodiscard]] const ListenerOptions& options(const SessionRecord& record) const;
   [[nodiscard]] SessionId new_id(std::int64_t wall_us);
@@ -99,11 +92,6 @@ class Sessions {
   std::function<void()> on_ended_;
   Slots slots_;
   std::vector<Place> adopted_;
-  // With a keeper: what it knows of, and the slots of ended sessions that it has not let go yet, in order.
-  std::unique_ptr<KeeperTie> keeper_;
-  std::vector<bool> held_;
-  std::vector<std::uint64_t> unheld_;  // client's tokens of sessions that it could not be told of
-  std::deque<Place> leaving_;
   bool frozen_ = false;
   PipePool pipes_;
   Pump pump_;

@@ -147,7 +147,6 @@ void Sessions::origin_event_while_connecting(Place place, std::uint32_t flags) {
 // `origin_flags`: what the origin's socket has said already and will not say again.
 void Sessions::open(Place place, std::uint32_t origin_flags) {
   SessionRecord& record = slots_.record(place);
-  hold(place);
   std::array<std::byte, kMaxHeader> header;
   const std::size_t length = policy_.write_header(slots_.view(place), header);
   record.header_bytes = static_cast<std::uint16_t>(length);

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,7 @@ struct WorkerProcess {
   std::int64_t running_ms = 0;
   std::int64_t heard_ms = 0;     // its last word on the control channel
   std::int64_t deadline_ms = 0;  // for what the stage waits for; 0: none
+  std::optional<int> status;     // how it ended, as wait(2) says; nothing while it lives
   bool hung = false;             // it is being ended because a loop has stopped turning
 
   explicit operator bool() const { return pid > 0; }

@@ -22,12 +22,6 @@ from ravelin.waiting import pace, patience, wait_until
 MOVING, IDLE = (24, 40) if SLOWNESS == 1 else (8, 8)
 
 
-def worker_of(daemon):
-    """The pid of the worker; the keeper's is the daemon's own."""
-    children = process_tree(daemon.process.pid)[1:]
-    return children[0] if children else None
-
-
 def descriptors(pid):
     return len(os.listdir(f"/proc/{pid}/fd"))
 
@@ -58,7 +52,7 @@ class Outlive(ProcessTest):
         )
 
     def kill_worker(self, number=signal.SIGKILL):
-        os.kill(worker_of(self.edge_), number)
+        os.kill(self.edge_.worker, number)
 
     def test_no_session_notices_that_the_worker_is_killed(self):
         self.start()
@@ -93,10 +87,10 @@ class Outlive(ProcessTest):
         self.start()
         pid = self.edge_.process.pid
         for _ in range(10):
-            upgraded, worker = len(self.edge_.events("upgraded")), worker_of(self.edge_)
+            upgraded, worker = len(self.edge_.events("upgraded")), self.edge_.worker
             os.kill(pid, signal.SIGUSR2)
             wait_until(lambda: len(self.edge_.events("upgraded")) > upgraded, "the upgrade", patience())
-            self.assertNotEqual(worker_of(self.edge_), worker)
+            self.assertNotEqual(self.edge_.worker, worker)
             self.wait_for_bytes(200_000)
         self.check_whole()
         self.assertEqual(self.edge_.admin.metric("redirector_upgrades_total"), 10)
@@ -131,7 +125,7 @@ class Outlive(ProcessTest):
 
     def test_an_upgrade_to_what_cannot_serve_changes_nothing_and_says_why(self):
         self.start_from_a_copy()
-        worker = worker_of(self.edge_)
+        worker = self.edge_.worker
 
         def fails(why, break_it):
             with self.subTest(why):
@@ -140,7 +134,7 @@ class Outlive(ProcessTest):
                 os.kill(self.edge_.process.pid, signal.SIGUSR2)
                 wait_until(lambda: len(self.edge_.events("upgrade_failed")) > count, "the refusal", 2 * patience())
                 self.assertIn(why, self.edge_.events("upgrade_failed")[-1]["error"])
-                self.assertEqual(worker_of(self.edge_), worker)
+                self.assertEqual(self.edge_.worker, worker)
                 self.wait_for_bytes(100_000)
 
         good = pathlib.Path(self.config).read_text()
@@ -163,7 +157,7 @@ class Outlive(ProcessTest):
 
     def test_no_session_notices_that_the_keeper_is_killed(self):
         self.start()
-        worker = worker_of(self.edge_)
+        worker = self.edge_.worker
         self.edge_.process.send_signal(signal.SIGKILL)
         self.addCleanup(self.end_orphan, worker)
         self.wait_taken_over(1)
@@ -219,30 +213,44 @@ class Outlive(ProcessTest):
         self.wait_for_bytes()
         self.check_whole()
 
-    def test_a_client_whose_session_was_in_set_up_at_a_kill_gets_an_end_and_is_counted(self):
+    def test_a_client_whose_session_is_in_set_up_at_a_kill_or_an_upgrade_is_served_by_the_next_worker(self):
+        origin = self.listener()
+        self.edge_ = self.edge(origin.address)
+        for end in self.kill_worker, lambda: os.kill(self.edge_.process.pid, signal.SIGUSR2):
+            before = len(self.edge_.events("taken_over"))
+            client = self.connect(self.edge_)
+            wait_until(lambda: self.edge_.admin.metric("redirector_sessions") == 1, "the session")
+            end()
+            wait_until(lambda: len(self.edge_.events("taken_over")) > before, "the take-over")
+            client.send(b"hello")
+            accepted = origin.accept()
+            self.assertEqual(accepted.read_header().source, client.local)
+            self.assertEqual(accepted.read(5), b"hello")
+            client.close()
+            accepted.close()
+            wait_until(lambda: self.edge_.admin.metric("redirector_sessions") == 0, "the session's end")
+
+    def test_a_client_whose_origin_does_not_answer_at_a_kill_goes_on_waiting_for_it(self):
         hole = self.own(wire.BlackHole())
         self.edge_ = self.edge(hole.address)
         client = self.connect(self.edge_)
         client.send(b"hello")
         wait_until(lambda: self.edge_.admin.metric("redirector_connect_attempts_total") == 1, "the attempt")
         self.kill_worker()
-        self.assertTrue(client.is_reset())
-        wait_until(lambda: self.edge_.events("taken_over", lost=1), "the take-over")
-        wait_until(
-            lambda: self.edge_.admin.metric("redirector_sessions_ended_total", reason="process_died") == 1, "the count"
-        )
+        self.edge_.wait_event("ready", count=2)
+        wait_until(lambda: self.edge_.admin.metric("redirector_connect_attempts_total") == 2, "another attempt")
+        self.assertEqual(self.edge_.events("taken_over")[0]["lost"], 0)
 
-    def test_a_client_whose_session_is_in_set_up_at_an_upgrade_is_served_by_the_next_worker(self):
-        origin = self.listener()
-        self.edge_ = self.edge(origin.address)
-        client = self.connect(self.edge_)
-        wait_until(lambda: self.edge_.admin.metric("redirector_sessions") == 1, "the session")
-        os.kill(self.edge_.process.pid, signal.SIGUSR2)
-        self.edge_.wait_event("upgraded")
-        client.send(b"hello")
-        accepted = origin.accept()
-        self.assertEqual(accepted.read_header().source, client.local)
-        self.assertEqual(accepted.read(5), b"hello")
+    def test_an_heir_that_is_killed_is_replaced(self):
+        self.start()
+        for _ in range(3):
+            heir = process_tree(self.edge_.process.pid)[2]
+            os.kill(heir, signal.SIGKILL)
+            wait_until(lambda: (process_tree(self.edge_.process.pid) + [heir])[2] != heir, "another heir")
+        self.kill_worker()
+        self.wait_taken_over(1)
+        self.wait_for_bytes()
+        self.check_whole()
 
     def test_the_gateway_knows_its_peers_right_after_a_kill(self):
         inner = self.listener()
@@ -254,7 +262,7 @@ class Outlive(ProcessTest):
             accepted = inner.accept()
             self.assertEqual(accepted.read(5), b"hello")
             sessions.append((number, client, accepted))
-        os.kill(worker_of(gateway), signal.SIGKILL)
+        os.kill(gateway.worker, signal.SIGKILL)
         for number, client, accepted in sessions:
             client.send(b"again")
             self.assertEqual(accepted.read(5), b"again")
@@ -303,7 +311,7 @@ class Outlive(ProcessTest):
     @long
     def test_a_worker_that_hangs_is_replaced(self):
         self.start()
-        os.kill(worker_of(self.edge_), signal.SIGSTOP)
+        os.kill(self.edge_.worker, signal.SIGSTOP)
         self.edge_.wait_event("worker_hung", seconds=40)
         self.wait_taken_over(1)
         self.wait_for_bytes()

@@ -103,6 +103,11 @@ class Daemon:
                 return member
         return self.process.pid
 
+    @property
+    def worker(self):
+        """The process that has the sessions: with a keeper its child."""
+        return process_tree(self.pid)[1]
+
     def _read_log(self):
         for raw in self.process.stderr:
             text = raw.decode(errors="replace").rstrip("\n")
@@ -120,7 +125,10 @@ class Daemon:
             if self.process.poll() is not None:
                 self._reader.join()
                 raise AssertionError(f"{self.arguments} ended with {self.process.returncode}:\n{self.log_text()}")
-            return all(map(is_listening, self.ports)) and (not self.admin or os.path.exists(self.admin.path))
+            if not all(map(is_listening, self.ports)) or (self.admin and not os.path.exists(self.admin.path)):
+                return False
+            # Its last descriptor is open when it says so, where the level lets it.
+            return "--log-level" in self.arguments or self.events("ready")
 
         wait_until(ready, f"{self.program} to listen")
         self._sockets_at_rest = sockets_of(self.pid)

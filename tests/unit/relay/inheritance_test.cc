@@ -75,7 +75,7 @@ TEST_CASE("the next process works with descriptors of its own and with no number
   close_all(table);
 }
 
-TEST_CASE("what is held for a session that is over is let go") {
+TEST_CASE("descriptors of a session that is over come into no other one") {
   const SessionTable table = new_table();
   put(table, 1, Phase::free);
   put(table, 2, Phase::relaying).generation = 7;
@@ -83,7 +83,9 @@ TEST_CASE("what is held for a session that is over is let go") {
   inherit(inheritance, 1);
   inherit(inheritance, 2, 6);
   inherit(inheritance, 5'000);
-  CHECK(claim(table, inheritance, bounded).stray.size() == 3);
+  CHECK(claim(table, inheritance, bounded).sessions == 0);
+  CHECK(table.record(1).client_fd == -1);
+  CHECK(table.record(2).client_fd == -1);
 }
 
 TEST_CASE("a session that two processes have died of is ended alone") {
