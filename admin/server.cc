@@ -134,9 +134,15 @@ void AdminServer::turn_away(sys::UniqueFd fd) {
   (void)::shutdown(fd.get(), SHUT_WR);
 }
 
+std::string AdminServer::pages() const {
+  std::string list;
+  for (const auto& [path, methods] : routes_) list += (list.empty() ? "" : " ") + path;
+  return list;
+}
+
 void AdminServer::serve(const Request& request, Reply reply) {
   const auto path = routes_.find(request.target.path);
-  if (path == routes_.end()) return reply.send(text_response(404, "nothing is here"));
+  if (path == routes_.end()) return reply.send(text_response(404, "nothing is here; there are: " + pages()));
   const auto method = path->second.find(request.method);
   if (method == path->second.end()) {
     Response response = text_response(405, "this method is not served here");

@@ -66,6 +66,7 @@ class AdminServer {
   [[nodiscard]] bool make_room();
   void pause_accepting(int error);
   void serve(const Request& request, Reply reply);
+  [[nodiscard]] std::string pages() const;
 
   sys::Log& log_;
   ConnectionContext context_;

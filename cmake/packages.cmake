@@ -36,7 +36,9 @@ set(CPACK_COMPONENT_PPV2_RUNTIME_DESCRIPTION "PROXY protocol library, versions 1
 Decodes, encodes and sniffs the header with which proxies tell whom they
 speak for. What a header claims and what a socket shows stay apart, and a map
 finds the real peer behind a local connection.")
-set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_CONTROL_EXTRA ${CMAKE_SOURCE_DIR}/deploy/debian/libppv2-1/triggers)
+set(CPACK_DEBIAN_PPV2_RUNTIME_PACKAGE_CONTROL_EXTRA
+  ${CMAKE_SOURCE_DIR}/deploy/debian/libppv2-1/triggers ${CMAKE_SOURCE_DIR}/deploy/debian/libppv2-1/symbols)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_SOURCE_DIR}/deploy/debian/libppv2-1/check_symbols.cmake)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY >=)
 ravelin_package_documents(ppv2_runtime libppv2-1)
@@ -51,5 +53,14 @@ set(CPACK_COMPONENT_PPV2_DEV_DESCRIPTION "PROXY protocol library, versions 1 and
 Headers for C++20 and C, the static library, and what find_package and
 pkg-config need.")
 ravelin_package_documents(ppv2_dev libppv2-dev)
+
+list(APPEND CPACK_COMPONENTS_ALL ppv2_tool)
+set(CPACK_DEBIAN_PPV2_TOOL_PACKAGE_NAME ppv2)
+set(CPACK_DEBIAN_PPV2_TOOL_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PPV2_TOOL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_PPV2_TOOL_DESCRIPTION "PROXY protocol headers, versions 1 and 2 - command line tool
+Says what a header says, or where and why it is wrong, as text or JSON, and
+writes headers.")
+ravelin_package_documents(ppv2_tool ppv2)
 
 include(CPack)

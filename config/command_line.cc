@@ -38,6 +38,7 @@ Answer usage_error(const Program& program, std::string_view what) {
 std::string describe(const Flag& flag, const Section& schema) {
   std::string text = flag.entry->help;
   if (flag.is_repeatable()) return text + "; may be given several times";
+  if (flag.entry->required) return text;
   // Only settings outside lists have one default.
   const Section* section = &schema;
   const void* object = schema.defaults();

@@ -31,4 +31,9 @@ sys::Result<sys::Cidr> Value<sys::Cidr>::parse(std::string_view text) {
   return *range;
 }
 
+sys::Result<sys::SourceAddress> Value<sys::SourceAddress>::parse(std::string_view text) {
+  if (const auto source = sys::SourceAddress::parse(text)) return *source;
+  return sys::fail(0, "'{}' is not an address to come from, expected one such as 127.0.0.2 or ::1", text);
+}
+
 }  // namespace ravelin::config

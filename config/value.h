@@ -19,6 +19,7 @@
 
 #include "sys/address.h"
 #include "sys/result.h"
+#include "sys/source_address.h"
 #include "sys/units.h"
 
 namespace ravelin::config {
@@ -103,6 +104,14 @@ struct Value<sys::Cidr> {
   static std::string placeholder() { return "CIDR"; }
   static sys::Result<sys::Cidr> parse(std::string_view text);
   static std::string text(const sys::Cidr& value) { return value.text(); }
+};
+
+template <>
+struct Value<sys::SourceAddress> {
+  static std::string expected() { return "an address such as 127.0.0.2"; }
+  static std::string placeholder() { return "IP"; }
+  static sys::Result<sys::SourceAddress> parse(std::string_view text);
+  static std::string text(const sys::SourceAddress& value) { return value.text(); }
 };
 
 template <class E>

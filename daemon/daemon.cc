@@ -9,6 +9,7 @@
 
 #include "admin/pages.h"
 #include "daemon/engine_metrics.h"
+#include "daemon/hint.h"
 #include "daemon/notify.h"
 #include "sys/descriptor.h"
 #include "sys/signals.h"
@@ -195,7 +196,9 @@ void Daemon::end_now(relay::Reason reason) {
 
 // One line for the log, which is what a service manager keeps.
 sys::Exit Daemon::refuse(const sys::Error& error) {
-  log_.line(sys::LogLevel::error, "cannot_start").field("error", error.text());
+  auto line = log_.line(sys::LogLevel::error, "cannot_start");
+  line.field("error", error.text());
+  if (const auto hint = hint_for(error); !hint.empty()) line.field("hint", hint);
   return sys::exit_for(error);
 }
 

@@ -1,10 +1,12 @@
 // How many lines of one class of event may be written: a burst, then so many a second. What is held back is counted
-// exactly; the next line of the class that is written is preceded by one that says how many there were.
+// exactly and said: before the next line of the class that is written, or by say_held_back() if none follows. Whoever
+// owns one calls that every kSayEvery and at the end.
 //
 // One for each class and loop; used from its loop's thread alone. Time comes from outside.
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <string_view>
 #include <utility>
@@ -27,11 +29,18 @@ class LogBudget {
       return false;
     }
     left_ -= kLine;
-    if (const auto count = std::exchange(held_back_, 0); count > 0) {
-      log.line(sys::LogLevel::warning, "lines_held_back").field("event_class", what_).field("count", count);
-    }
+    say_held_back(log);
     return true;
   }
+
+  // What was held back and has not been said.
+  void say_held_back(sys::Log& log) {
+    const auto count = std::exchange(held_back_, 0);
+    if (count == 0) return;
+    log.line(sys::LogLevel::warning, "lines_held_back").field("event_class", what_).field("count", count);
+  }
+
+  static constexpr std::chrono::seconds kSayEvery{10};
 
  private:
   static constexpr std::int64_t kLine = 1000;  // thousandths of a line, so that each millisecond earns a whole number

@@ -7,6 +7,16 @@ constexpr sys::Duration kLongestKeepAlive = std::chrono::seconds(32'767);  // tc
 
 }  // namespace
 
+void check_admin(const DaemonSettings& settings, config::Report& report) {
+  for (std::size_t i = 0; i < settings.admin.size(); ++i) {
+    const sys::Endpoint& endpoint = settings.admin[i];
+    if (endpoint.is_unix() || endpoint.literal().value_or(sys::SocketAddress{}).is_loopback()) continue;
+    report.at(fmt::format("admin[{}]", i),
+              fmt::format("'{}' is not on this machine's loopback, expected unix:PATH, 127.0.0.1:PORT or [::1]:PORT",
+                          endpoint.text()));
+  }
+}
+
 config::Schema<PipeSettings> pipe_schema() {
   config::Schema<PipeSettings> pipes;
   pipes

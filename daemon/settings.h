@@ -39,6 +39,9 @@ struct DaemonSettings {
 [[nodiscard]] config::Schema<relay::Timeouts> timeout_schema();
 [[nodiscard]] config::Schema<relay::SocketOptions> socket_schema();
 
+// Who may read the pages is decided by a file's mode or by being on this machine, by nothing else.
+void check_admin(const DaemonSettings& settings, config::Report& report);
+
 template <std::derived_from<DaemonSettings> T>
 void add_daemon_settings(config::Schema<T>& schema) {
   // A member of the base as one of T.
@@ -62,7 +65,8 @@ void add_daemon_settings(config::Schema<T>& schema) {
       .option("keeper", of(&DaemonSettings::keeper),
               {.help = "run under a keeper process, so that sessions outlive crashes and upgrades (SIGUSR2) of the one "
                        "that works; false is for debuggers",
-               .flag = "--keeper"});
+               .flag = "--keeper"})
+      .check([](const T& settings, config::Report& report) { check_admin(settings, report); });
 }
 
 // The settings that every listener has.

@@ -1,7 +1,8 @@
 // A Boost.Asio server with libppv2: each connection's header is taken off before its HTTP request is read, and the
-// request is answered with the client's real address. Usage: ppv2_asio TRUSTED_IP; prints its port on 127.0.0.1.
+// request is answered with the client's real address. Usage: ppv2_asio TRUSTED_CIDR; prints its port on 127.0.0.1.
 //
 // What came behind the header is where the buffer of the next layer starts: async_read_until() looks there first.
+#include <ppv2/cidr.h>
 #include <ppv2/sniffer.h>
 
 #include <array>
@@ -102,27 +103,27 @@ class Session : public std::enable_shared_from_this<Session> {
   std::string answer_;
 };
 
-void accept_next(tcp::acceptor& acceptor, const ppv2::Address& proxy) {
-  acceptor.async_accept([&acceptor, proxy](const error_code& error, tcp::socket socket) {
-    error_code gone;
-    const tcp::endpoint peer = error ? tcp::endpoint() : socket.remote_endpoint(gone);
-    if (!error && !gone) {
+// The endpoint is filled by accept itself: remote_endpoint() fails once a client has gone.
+void accept_next(tcp::acceptor& acceptor, tcp::endpoint& peer, const ppv2::Cidr& proxies) {
+  acceptor.async_accept(peer, [&acceptor, &peer, proxies](const error_code& error, tcp::socket socket) {
+    if (!error) {
       const auto measured = ppv2::Address::from(peer.data(), static_cast<socklen_t>(peer.size()));
-      std::make_shared<Session>(std::move(socket), measured, measured.unmapped().bytes == proxy.bytes)->start();
+      std::make_shared<Session>(std::move(socket), measured, proxies.contains(measured))->start();
     }
-    accept_next(acceptor, proxy);
+    accept_next(acceptor, peer, proxies);
   });
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto proxy = ppv2::Address::parse(std::string(argc == 2 ? argv[1] : "") + ":0");
-  if (!proxy) return std::fprintf(stderr, "usage: %s TRUSTED_IP\n", argv[0]), 2;
+  const auto proxies = ppv2::Cidr::parse(argc == 2 ? argv[1] : "");
+  if (!proxies) return std::fprintf(stderr, "usage: %s TRUSTED_CIDR\n", argv[0]), 2;
   asio::io_context context;
   tcp::acceptor acceptor(context, {asio::ip::address_v4::loopback(), 0});
   std::printf("%d\n", acceptor.local_endpoint().port());
   std::fflush(stdout);
-  accept_next(acceptor, *proxy);
+  tcp::endpoint peer;
+  accept_next(acceptor, peer, *proxies);
   context.run();
 }

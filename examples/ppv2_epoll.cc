@@ -1,9 +1,10 @@
 // An event loop with libppv2: each connection has a sniffer until its header has been decided, and is greeted by the
-// client's real address. Usage: ppv2_epoll TRUSTED_IP; prints its port on 127.0.0.1.
+// client's real address. Usage: ppv2_epoll TRUSTED_CIDR; prints its port on 127.0.0.1.
 //
 // A header may come in any number of pieces. The sniffer keeps them, so a level-triggered poller never spins on bytes
 // that were looked at and left in the socket. A real server also arms a timer from accept and calls on_timeout().
 #include <netinet/in.h>
+#include <ppv2/cidr.h>
 #include <ppv2/sniffer.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -50,7 +51,7 @@ bool on_readable(int fd, Connection& connection) {
   return true;
 }
 
-int serve(int listener, const ppv2::Address& proxy) {
+int serve(int listener, const ppv2::Cidr& proxies) {
   const int poller = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event wanted{.events = EPOLLIN, .data = {.fd = listener}};
   ::epoll_ctl(poller, EPOLL_CTL_ADD, listener, &wanted);
@@ -71,8 +72,7 @@ int serve(int listener, const ppv2::Address& proxy) {
       fd = ::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &length, SOCK_CLOEXEC);
       if (fd < 0) continue;
       const auto measured = ppv2::Address::from(reinterpret_cast<sockaddr*>(&peer), length);
-      const bool trusted = measured.unmapped().bytes == proxy.bytes;
-      connections[fd] = std::make_unique<Connection>(measured, trusted);
+      connections[fd] = std::make_unique<Connection>(measured, proxies.contains(measured));
       wanted.data.fd = fd;
       ::epoll_ctl(poller, EPOLL_CTL_ADD, fd, &wanted);
     }
@@ -82,8 +82,8 @@ int serve(int listener, const ppv2::Address& proxy) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto proxy = ppv2::Address::parse(std::string(argc == 2 ? argv[1] : "") + ":0");
-  if (!proxy) return std::fprintf(stderr, "usage: %s TRUSTED_IP\n", argv[0]), 2;
+  const auto proxies = ppv2::Cidr::parse(argc == 2 ? argv[1] : "");
+  if (!proxies) return std::fprintf(stderr, "usage: %s TRUSTED_CIDR\n", argv[0]), 2;
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in self{};
   self.sin_family = AF_INET;
@@ -93,5 +93,5 @@ int main(int argc, char** argv) {
   ::getsockname(listener, reinterpret_cast<sockaddr*>(&self), &length);
   std::printf("%d\n", ntohs(self.sin_port));
   std::fflush(stdout);
-  return serve(listener, *proxy);
+  return serve(listener, *proxies);
 }

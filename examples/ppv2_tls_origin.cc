@@ -1,8 +1,9 @@
 // A TLS server behind a proxy that passes ciphertext on: the PROXY header comes before the ClientHello, so it is taken
-// off the socket before OpenSSL sees the socket. Usage: ppv2_tls_origin TRUSTED_IP CERTIFICATE KEY; prints its port on
-// 127.0.0.1 and answers each HTTP request with the client's real address, one connection after the other.
+// off the socket before OpenSSL sees the socket. Usage: ppv2_tls_origin TRUSTED_CIDR CERTIFICATE KEY; prints its port
+// on 127.0.0.1 and answers each HTTP request with the client's real address, one connection after the other.
 #include <netinet/in.h>
 #include <openssl/ssl.h>
+#include <ppv2/cidr.h>
 #include <ppv2/decoder.h>
 #include <ppv2/policy.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <memory>
@@ -18,15 +20,20 @@
 
 namespace {
 
+constexpr std::chrono::seconds kPatience{3};
+
 // The address to act on, or nothing if the connection must end. Looks at the bytes with MSG_PEEK and then consumes
 // exactly the header, so that the handshake finds the stream at its first byte. SO_RCVLOWAT lets recv() sleep until
-// more than what was seen has come; SO_RCVTIMEO ends a header that stays partial.
+// more than what was seen has come; SO_RCVTIMEO ends a header that stays partial, and the loop's clock one that
+// trickles.
 std::optional<ppv2::Address> take_header(int fd, const ppv2::Address& measured, bool trusted) {
   std::array<std::byte, 4096> seen{};
   ppv2::Decoded decoded;
   ppv2::Verdict verdict;
   int wanted = 1;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
   while (verdict.action == ppv2::Action::wait) {
+    if (std::chrono::steady_clock::now() > deadline) return std::nullopt;
     ::setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &wanted, sizeof wanted);
     const ssize_t n = ::recv(fd, seen.data(), seen.size(), MSG_PEEK);
     if (n < 0) return std::nullopt;
@@ -62,8 +69,8 @@ void serve(SSL_CTX* context, int fd, const ppv2::Address& client) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const auto proxy = ppv2::Address::parse(std::string(argc == 4 ? argv[1] : "") + ":0");
-  if (!proxy) return std::fprintf(stderr, "usage: %s TRUSTED_IP CERTIFICATE KEY\n", argv[0]), 2;
+  const auto proxies = ppv2::Cidr::parse(argc == 4 ? argv[1] : "");
+  if (!proxies) return std::fprintf(stderr, "usage: %s TRUSTED_CIDR CERTIFICATE KEY\n", argv[0]), 2;
   std::signal(SIGPIPE, SIG_IGN);
   const std::unique_ptr<SSL_CTX, decltype(&SSL_CTX_free)> context(SSL_CTX_new(TLS_server_method()), SSL_CTX_free);
   if (SSL_CTX_use_certificate_chain_file(context.get(), argv[2]) != 1 ||
@@ -83,10 +90,10 @@ int main(int argc, char** argv) {
     length = sizeof peer;
     const int fd = ::accept4(listener, reinterpret_cast<sockaddr*>(&peer), &length, SOCK_CLOEXEC);
     if (fd < 0) continue;
-    const timeval deadline{.tv_sec = 3, .tv_usec = 0};
-    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &deadline, sizeof deadline);
+    const timeval patience{.tv_sec = kPatience.count(), .tv_usec = 0};
+    ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     const auto measured = ppv2::Address::from(reinterpret_cast<sockaddr*>(&peer), length);
-    const auto client = take_header(fd, measured, measured.unmapped().bytes == proxy->bytes);
+    const auto client = take_header(fd, measured, proxies->contains(measured));
     if (client) serve(context.get(), fd, *client);
     ::close(fd);
   }

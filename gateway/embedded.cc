@@ -57,7 +57,7 @@ tl::expected<FrontSettings, StartError> parse(const Options& options) {
   if (!inner) return refuse(inner.error().code, "inner: " + inner.error().text());
   settings.inner = std::move(*inner);
   for (const std::string& text : options.inner_sources) {
-    const auto source = SourceAddress::parse(text);
+    const auto source = sys::SourceAddress::parse(text);
     if (!source) return refuse(0, "inner_sources: '" + text + "' is not an address, expected 127.0.0.2");
     settings.inner_sources.push_back(*source);
   }

@@ -59,11 +59,18 @@ daemon::Plan Front::plan() {
     add_gateway_metrics(
         daemon_.metrics(), [&engine](unsigned counter) { return engine.count(counter); }, peers_);
     log_untrusted_doors(facts_->doors, daemon_.log());
+    say_held_back_.start(daemon::LogBudget::kSayEvery, daemon::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return daemon::with_waiting(waiting_, config::print(loaded_, schema_)); };
   plan.reload = [this] { reload(); };
   plan.describe_session = describe;
   return plan;
+}
+
+void Front::say_held_back() {
+  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
+    engine_->post(loop, [](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).say_held_back(); });
+  }
 }
 
 void Front::reload() {

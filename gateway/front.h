@@ -24,6 +24,7 @@ class Front {
   [[nodiscard]] daemon::Plan plan();
 
  private:
+  void say_held_back();
   void reload();
   void apply_rules(const Settings& settings);
 
@@ -33,6 +34,7 @@ class Front {
   std::vector<config::Change> waiting_;  // for a restart
   std::shared_ptr<const GatewayFacts> facts_;
   ppv2::PeerMap peers_;
+  sys::Timer say_held_back_{daemon_.loop(), [this] { say_held_back(); }};
   relay::Engine* engine_ = nullptr;  // the daemon's, while it runs
 };
 

@@ -120,6 +120,11 @@ void GatewayPolicy::ended(SessionView session) {
   }
 }
 
+void GatewayPolicy::say_held_back() {
+  refused_lines_.say_held_back(log_);
+  failed_lines_.say_held_back(log_);
+}
+
 bool GatewayPolicy::may_log(const SessionRecord& record, const GatewaySession& kept) {
   if (kept.fault != ppv2::Reason::none) return refused_lines_.admit(log_, now_());
   return !is_failure(record.reason) || failed_lines_.admit(log_, now_());

@@ -41,8 +41,11 @@ class GatewayPolicy final : public relay::SessionPolicy {
   GatewayPolicy(std::shared_ptr<const GatewayFacts> facts, ppv2::PeerMap& peers, relay::CounterBlock& counters,
                 sys::Log& log, Clock now = relay::monotonic_ms);
 
+  ~GatewayPolicy() override { say_held_back(); }
+
   // Other rules for the same listeners and the same server; for what comes from now on.
   void replace(std::shared_ptr<const GatewayFacts> facts);
+  void say_held_back();
 
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
   relay::Opening on_silence(relay::SessionView session, std::span<const std::byte> bytes) override;

@@ -24,20 +24,6 @@ constexpr auto names_of(config::EnumOf<InnerHeader>) {
       {{"none", InnerHeader::none}, {"v1", InnerHeader::v1}, {"v2", InnerHeader::v2}});
 }
 
-}  // namespace ravelin::gateway
-
-template <>
-struct ravelin::config::Value<ravelin::gateway::SourceAddress> {
-  static std::string expected() { return "an address such as 127.0.0.2"; }
-  static std::string placeholder() { return "IP"; }
-  static sys::Result<gateway::SourceAddress> parse(std::string_view text) {
-    if (const auto source = gateway::SourceAddress::parse(text)) return *source;
-    return sys::fail(0, "'{}' is not an address to come from, expected one such as 127.0.0.2 or ::1", text);
-  }
-  static std::string text(const gateway::SourceAddress& value) { return value.text(); }
-};
-
-namespace ravelin::gateway {
 namespace {
 
 config::Schema<ListenerSettings> listener_schema() {

@@ -84,7 +84,7 @@ GatewayFacts facts_of(const FrontSettings& settings) {
                            .trusted_edges = listener.trusted_edges,
                            .wait_for_client = listener.wait_for_client});
   }
-  for (const SourceAddress& source : settings.inner_sources) facts.inner_sources.push_back(source.address);
+  for (const sys::SourceAddress& source : settings.inner_sources) facts.inner_sources.push_back(source.address);
   const auto inner = settings.inner.literal();
   if (inner && facts.inner_sources.empty()) {
     facts.inner_sources.push_back(*inner);

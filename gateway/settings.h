@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "gateway/gateway_policy.h"
-#include "gateway/source_address.h"
 #include "relay/settings.h"
 #include "sys/address.h"
+#include "sys/source_address.h"
 
 namespace ravelin::gateway {
 
@@ -26,7 +26,7 @@ struct ListenerSettings : relay::ListenerOptions {
 struct FrontSettings {
   std::vector<ListenerSettings> listeners;
   sys::Endpoint inner;
-  std::vector<SourceAddress> inner_sources;  // empty: the host of the inner address
+  std::vector<sys::SourceAddress> inner_sources;  // empty: the host of the inner address
   InnerHeader inner_header = InnerHeader::none;
 };
 

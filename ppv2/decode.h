@@ -6,9 +6,9 @@
 namespace ppv2 {
 
 // `bytes` begin with "PROXY".
-void decode_v1(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noexcept;
+[[nodiscard]] Decoded decode_v1(Bytes bytes, const DecodeOptions& options) noexcept;
 // `bytes` hold at least 12 bytes, the signature.
-void decode_v2(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noexcept;
+[[nodiscard]] Decoded decode_v2(Bytes bytes, const DecodeOptions& options) noexcept;
 
 inline void reject(Decoded& decoded, Reason reason, std::size_t offset) noexcept {
   decoded.outcome = Outcome::reject;

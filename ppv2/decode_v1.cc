@@ -120,7 +120,8 @@ Step read_line(Line& line, const DecodeOptions& options, Claim& claim) noexcept 
 
 }  // namespace
 
-void decode_v1(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noexcept {
+Decoded decode_v1(Bytes bytes, const DecodeOptions& options) noexcept {
+  Decoded decoded;
   if (bytes.size() >= kV1Certain) decoded.version = Version::v1;
   Line line(bytes, std::min<std::size_t>(kV1MaxLine, options.max_header));
   const Step step = read_line(line, options, decoded.claim);
@@ -130,13 +131,17 @@ void decode_v1(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noex
     decoded.claim.command = Command::proxy;
     decoded.header_length = static_cast<std::uint32_t>(line.offset());
     decoded.kind = classify(bytes.subspan(line.offset()));
-    return;
+    return decoded;
   }
   decoded.claim = {};
-  if (step.read == Read::bad) return reject(decoded, step.fault, line.offset());
-  if (line.size() == std::min<std::size_t>(kV1MaxLine, options.max_header))
-    return reject(decoded, Reason::v1_too_long, line.size());
-  need_more(decoded, bytes.size(), bytes.size() + 1);
+  if (step.read == Read::bad) {
+    reject(decoded, step.fault, line.offset());
+  } else if (line.size() == std::min<std::size_t>(kV1MaxLine, options.max_header)) {
+    reject(decoded, Reason::v1_too_long, line.size());
+  } else {
+    need_more(decoded, bytes.size(), bytes.size() + 1);
+  }
+  return decoded;
 }
 
 }  // namespace ppv2

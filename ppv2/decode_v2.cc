@@ -90,9 +90,7 @@ bool read_proxy(const std::byte* header, std::size_t size, unsigned family, unsi
   return true;
 }
 
-}  // namespace
-
-void decode_v2(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noexcept {
+void read_header(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noexcept {
   const std::size_t have = bytes.size();
   decoded.version = Version::v2;
   if (!options.v2) return reject(decoded, Reason::version_not_allowed, 0);
@@ -127,6 +125,14 @@ void decode_v2(Bytes bytes, const DecodeOptions& options, Decoded& decoded) noex
   decoded.outcome = Outcome::header;
   decoded.header_length = static_cast<std::uint32_t>(size);
   if (have > size) decoded.kind = classify(bytes.subspan(size));
+}
+
+}  // namespace
+
+Decoded decode_v2(Bytes bytes, const DecodeOptions& options) noexcept {
+  Decoded decoded;
+  read_header(bytes, options, decoded);
+  return decoded;
 }
 
 }  // namespace ppv2

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "ppv2/decode.h"
+#include "ppv2/kind.h"
 #include "ppv2/wire.h"
 
 namespace ppv2 {
@@ -53,42 +54,39 @@ bool begins_like(Bytes bytes, const void* signature, std::size_t size) noexcept 
   return std::memcmp(bytes.data(), signature, std::min(bytes.size(), size)) == 0;
 }
 
+Decoded no_header(Kind kind) noexcept {
+  Decoded decoded;
+  decoded.outcome = Outcome::not_proxy;
+  decoded.kind = kind;
+  return decoded;
+}
+
+Decoded more_than(Bytes bytes, std::size_t wanted) noexcept {
+  Decoded decoded;
+  need_more(decoded, bytes.size(), wanted);
+  return decoded;
+}
+
+// What is left when the two most frequent streams, a whole v2 header and a ClientHello, have been looked for. Apart
+// from them, so that they need not save registers for it.
+[[gnu::noinline]] Decoded decode_others(Bytes bytes, const DecodeOptions& options) noexcept {
+  if (bytes.empty()) return more_than(bytes, 1);
+  if (begins_like(bytes, kV2Signature, kV2Certain))
+    return bytes.size() < kV2Certain ? more_than(bytes, kV2Certain) : decode_v2(bytes, options);
+  if (options.v1 && begins_like(bytes, kV1Signature, kV1SignatureSize))
+    return bytes.size() < kV1SignatureSize ? more_than(bytes, kV1SignatureSize) : decode_v1(bytes, options);
+  return no_header(classify(bytes));
+}
+
 }  // namespace
 
 Decoded decode(Bytes bytes, const DecodeOptions& options) noexcept {
-  Decoded decoded;
-  if (!bytes.empty() && bytes[0] != std::byte{kV2Signature[0]} && bytes[0] != std::byte{kV1Signature[0]}) {
-    decoded.outcome = Outcome::not_proxy;
-    decoded.kind = classify(bytes);
-    return decoded;
+  if (bytes.size() >= kV2FixedSize) {
+    if (has_v2_signature(bytes.data())) [[likely]]
+      return decode_v2(bytes, options);
+    if (bytes[0] == kTlsHandshake) return no_header(kind_of_handshake(bytes));
   }
-  if (bytes.size() >= kV2FixedSize) [[likely]] {
-    if (has_v2_signature(bytes.data())) {
-      decode_v2(bytes, options, decoded);
-      return decoded;
-    }
-  } else if (bytes.empty()) {
-    need_more(decoded, 0, 1);
-    return decoded;
-  } else if (begins_like(bytes, kV2Signature, kV2Certain)) {
-    if (bytes.size() >= kV2Certain) {
-      decode_v2(bytes, options, decoded);
-    } else {
-      need_more(decoded, bytes.size(), kV2Certain);
-    }
-    return decoded;
-  }
-  if (options.v1 && bytes[0] == std::byte{'P'} && begins_like(bytes, kV1Signature, kV1SignatureSize)) {
-    if (bytes.size() >= kV1SignatureSize) {
-      decode_v1(bytes, options, decoded);
-    } else {
-      need_more(decoded, bytes.size(), kV1SignatureSize);
-    }
-    return decoded;
-  }
-  decoded.outcome = Outcome::not_proxy;
-  decoded.kind = classify(bytes);
-  return decoded;
+  return decode_others(bytes, options);
 }
 
 std::string_view name(Outcome value) noexcept {

@@ -37,11 +37,30 @@ inline Read read_number(const char*& at, const char* end, unsigned max, unsigned
   }
 }
 
+// An octet in front of which four bytes can be read. A fourth digit is left for the caller, to whom it is no dot.
+inline Read read_octet(const char*& at, unsigned& value) noexcept {
+  value = digit(at[0]);
+  if (value > 9) return Read::bad;
+  ++at;
+  const unsigned second = digit(at[0]);
+  if (second > 9) return Read::ok;
+  if (value == 0) return Read::bad;
+  value = value * 10 + second;
+  ++at;
+  const unsigned third = digit(at[0]);
+  if (third > 9) return Read::ok;
+  value = value * 10 + third;
+  if (value > 255) return Read::bad;
+  ++at;
+  return Read::ok;
+}
+
 template <bool kChecked>
 inline Read read_octets(const char*& at, const char* end, std::uint8_t out[4]) noexcept {
   for (int octet = 0;; ++octet) {
     unsigned value = 0;
-    if (const Read read = read_number<kChecked>(at, end, 255, value); read != Read::ok) return read;
+    const Read read = kChecked ? read_number<true>(at, end, 255, value) : read_octet(at, value);
+    if (read != Read::ok) return read;
     out[octet] = static_cast<std::uint8_t>(value);
     if (octet == 3) return Read::ok;
     if (*at != '.') return Read::bad;

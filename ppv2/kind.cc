@@ -1,7 +1,7 @@
+#include "ppv2/kind.h"
+
 #include <algorithm>
 #include <cstring>
-
-#include "ppv2/decoder.h"
 
 namespace ppv2 {
 namespace {
@@ -10,17 +10,6 @@ constexpr char kH2Preface[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";  // RFC 9113 s
 constexpr std::size_t kH2PrefaceSize = sizeof kH2Preface - 1;
 constexpr std::size_t kH2Certain = 4;   // "PRI ": no method is named like that
 constexpr std::size_t kMethodMax = 20;  // the longest registered one has 17 bytes
-
-// RFC 8446 section 5.1: handshake record, major version 3, a length of 4..2^14+2048, and a ClientHello in it.
-bool is_tls(const unsigned char* at, std::size_t size) noexcept {
-  if (size > 1 && at[1] != 3) return false;
-  if (size > 2 && at[2] > 4) return false;
-  if (size > 4) {
-    const unsigned length = static_cast<unsigned>(at[3]) << 8 | at[4];
-    if (length < 4 || length > (1U << 14) + 2048) return false;
-  }
-  return size < 6 || at[5] == 1;
-}
 
 bool is_target(unsigned char c) noexcept {
   return c == '/' || c == '*' || (c | 0x20U) - 'a' < 26U || static_cast<unsigned>(c) - '0' < 10U || c == '[';
@@ -45,8 +34,8 @@ bool is_http1(const unsigned char* at, std::size_t size) noexcept {
 
 Kind classify(Bytes bytes) noexcept {
   if (bytes.empty()) return Kind::none;
+  if (bytes[0] == kTlsHandshake) return kind_of_handshake(bytes);
   const auto* const at = reinterpret_cast<const unsigned char*>(bytes.data());
-  if (*at == 0x16) return is_tls(at, bytes.size()) ? Kind::tls : Kind::other;
   if (bytes.size() >= kH2Certain && std::memcmp(at, kH2Preface, std::min(bytes.size(), kH2PrefaceSize)) == 0)
     return Kind::h2c;
   return is_http1(at, bytes.size()) ? Kind::http1 : Kind::other;

@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "sys/address.h"
+
 namespace ravelin::redirector {
 
 // Of one pool; what a name brings beyond it is left out.
@@ -41,6 +43,7 @@ enum class Balancing : std::uint8_t {
 struct PoolView {
   Balancing balancing = Balancing::round_robin;
   unsigned connect_attempts = 3;
+  std::vector<sys::SocketAddress> sources;             // that connections come from, in turn
   std::vector<std::shared_ptr<Candidate>> candidates;  // in the order of the config
   std::shared_ptr<std::atomic<std::uint32_t>> turn;    // of all loops
 };

@@ -44,7 +44,8 @@ Edge::Edge(daemon::Daemon& daemon, config::Loaded<Settings> loaded)
       loaded_(std::move(loaded)),
       facts_(facts_of(loaded_.settings)),
       pools_(pools_of(loaded_.settings)),
-      resolver_(daemon.loop(), daemon.log(), pools_, [this](std::size_t pool) { publish(pool); }) {
+      resolver_(daemon.loop(), daemon.log(), pools_, [this](std::size_t pool) { publish(pool); }),
+      say_held_back_(daemon.loop(), [this] { say_held_back(); }) {
   add_edge_pages(daemon.admin(), pools_);
   add_edge_metrics(daemon.metrics(), pools_);
   add_edge_conditions(daemon.readiness(), pools_);
@@ -62,6 +63,7 @@ daemon::Plan Edge::plan() {
     engine_ = &engine;
     add_session_metrics(daemon_.metrics(), engine);
     resolver_.start();
+    say_held_back_.start(daemon::LogBudget::kSayEvery, daemon::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return config_text(); };
   plan.reload = [this] { reload(); };
@@ -80,6 +82,12 @@ void Edge::publish(std::size_t pool) {
     engine_->post(loop, [pool, view = pools_[pool].view()](relay::SessionPolicy& policy) {
       static_cast<EdgePolicy&>(policy).replace(pool, view);
     });
+  }
+}
+
+void Edge::say_held_back() {
+  for (unsigned loop = 0; loop < engine_->loops(); ++loop) {
+    engine_->post(loop, [](relay::SessionPolicy& policy) { static_cast<EdgePolicy&>(policy).say_held_back(); });
   }
 }
 

@@ -25,6 +25,7 @@ class Edge {
  private:
   [[nodiscard]] std::unique_ptr<EdgePolicy> make_policy(relay::Engine& engine, unsigned loop) const;
   void publish(std::size_t pool);
+  void say_held_back();
   void reload();
   [[nodiscard]] bool apply_pools(const Settings& next);
   [[nodiscard]] std::string config_text() const;
@@ -36,6 +37,7 @@ class Edge {
   EdgeFacts facts_;
   std::vector<Pool> pools_;
   Resolver resolver_;
+  sys::Timer say_held_back_;
   relay::Engine* engine_ = nullptr;  // the daemon's, while it runs
 };
 

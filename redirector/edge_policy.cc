@@ -7,6 +7,7 @@
 
 #include "redirector/balance.h"
 #include "relay/session_log.h"
+#include "relay/socket.h"
 
 namespace ravelin::redirector {
 namespace {
@@ -76,6 +77,16 @@ std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
   count_in(session, *candidate);
   candidate->attempts.fetch_add(1, kRelaxed);
   return relay::Target{.address = candidate->socket_address, .length = candidate->length, .origin = candidate->index};
+}
+
+// Each source in turn, of those of the origin's family.
+sys::Result<void> EdgePolicy::prepare(SessionView session, int fd, const relay::Target& target) {
+  const auto& sources = pools_[listener_of(session.record).pool].view->sources;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    const sys::SocketAddress& source = sources[source_turn_++ % sources.size()];
+    if (source.family == target.address.ss_family) return relay::come_from(source, fd);
+  }
+  return {};
 }
 
 void EdgePolicy::attempt_failed(SessionView session, int error) {

@@ -54,11 +54,15 @@ class EdgePolicy final : public relay::SessionPolicy {
 
   EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now);
 
+  ~EdgePolicy() override { say_held_back(); }
+
   void replace(std::size_t pool, std::shared_ptr<const PoolView> view);
+  void say_held_back() { failed_lines_.say_held_back(log_); }
 
   [[nodiscard]] bool looks_at_bytes() const override { return false; }
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
   std::optional<relay::Target> next_target(relay::SessionView session) override;
+  sys::Result<void> prepare(relay::SessionView session, int fd, const relay::Target& target) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
   void relaying(relay::SessionView session) override;
@@ -81,6 +85,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   sys::Log& log_;
   relay::CounterBlock& counters_;  // the loop's
   std::vector<KnownPool> pools_;
+  std::size_t source_turn_ = 0;
   Clock now_;
   // When an origin is down every client fails; the finished sessions are what the log is for and have no budget.
   daemon::LogBudget failed_lines_{"session_failed", 20, 100};

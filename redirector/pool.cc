@@ -131,6 +131,7 @@ void Pool::rebuild_view() {
   auto view = std::make_shared<PoolView>();
   view->balancing = settings_.balancing;
   view->connect_attempts = settings_.connect_attempts;
+  for (const sys::SourceAddress& source : settings_.source_addresses) view->sources.push_back(source.address);
   view->turn = turn_;
   for (const Origin& origin : origins_) {
     for (const auto& candidate : origin.candidates) {

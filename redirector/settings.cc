@@ -32,6 +32,9 @@ config::Schema<PoolSettings> pool_schema() {
               {.help = "addresses tried for a session, each at most once, before the client is reset",
                .least = 1U,
                .most = 64U})
+      .option("source_addresses", &PoolSettings::source_addresses,
+              {.help = "local addresses that connections to the origins come from, in turn; each has its own ports, so "
+                       "several carry more sessions to one origin. Without any, the system's choice"})
       .option("resolve_interval", &PoolSettings::resolve_interval,
               {.help = "how often names are resolved, give or take a fifth",
                .least = std::chrono::seconds(1),

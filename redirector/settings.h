@@ -12,6 +12,7 @@
 #include "redirector/header.h"
 #include "relay/settings.h"
 #include "sys/address.h"
+#include "sys/source_address.h"
 #include "sys/units.h"
 
 namespace ravelin::redirector {
@@ -30,6 +31,7 @@ struct PoolSettings {
   std::string name = "default";
   Balancing balancing = Balancing::round_robin;
   unsigned connect_attempts = 3;
+  std::vector<sys::SourceAddress> source_addresses;
   sys::Duration resolve_interval = std::chrono::seconds(30);
   sys::Duration resolve_backoff = std::chrono::seconds(1);
   std::vector<OriginSettings> origins;

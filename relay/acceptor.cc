@@ -24,7 +24,10 @@ sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoi
   hints.ai_flags = AI_PASSIVE;
   addrinfo* list = nullptr;
   const int status = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list);
-  if (status != 0) return sys::fail(0, "cannot listen on {}: {}", endpoint.text(), ::gai_strerror(status));
+  if (status != 0) {
+    return sys::fail(status == EAI_SYSTEM ? errno : EADDRNOTAVAIL,
+                     "cannot listen on {}: its name does not resolve ({})", endpoint.text(), ::gai_strerror(status));
+  }
   std::vector<sys::SocketAddress> addresses;
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
     addresses.push_back(sys::SocketAddress::from(entry->ai_addr, entry->ai_addrlen));

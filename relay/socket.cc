@@ -85,6 +85,14 @@ sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int back
   return fd;
 }
 
+sys::Result<void> come_from(const sys::SocketAddress& source, int fd) {
+  sockaddr_storage storage{};
+  const socklen_t length = source.to(storage);
+  sys::set_option(fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, 1);
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&storage), length) == 0) return {};
+  return sys::fail(errno, "cannot come from {}", source.host());
+}
+
 void finish_sending(int fd) {
   ::shutdown(fd, SHUT_WR);
 }

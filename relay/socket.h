@@ -26,6 +26,10 @@ void guard_against_silence(const SocketOptions& options, int fd);
 // listened on side by side.
 [[nodiscard]] sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog);
 
+// The connection will come from `source`. Its port is taken when it connects, so that one port serves as many
+// destinations as there are.
+[[nodiscard]] sys::Result<void> come_from(const sys::SocketAddress& source, int fd);
+
 // FIN: no more bytes will be sent. What is queued still goes out.
 void finish_sending(int fd);
 

@@ -1,6 +1,7 @@
 // What the command line asks for.
 #pragma once
 
+#include <string>
 #include <variant>
 
 #include "ppv2/tool/build_header.h"
@@ -21,5 +22,8 @@ struct Asked {
 
 // Prints help, version or what is wrong itself; then there is only an exit code.
 [[nodiscard]] std::variant<Asked, Exit> read_command_line(int argc, char** argv);
+
+// ppv2(1) as man(7) source, made from the options that read_command_line() knows.
+[[nodiscard]] std::string manual_page();
 
 }  // namespace ravelin::ppv2_tool

@@ -1,4 +1,5 @@
 // Prints the layout that programs built against libppv2 rely on, for comparison with the list that is checked in.
+#include <ppv2/cidr.h>
 #include <ppv2/counters.h>
 #include <ppv2/encoder.h>
 #include <ppv2/peer_map.h>
@@ -14,6 +15,8 @@
 int main() {
   SIZE(ppv2_address);
   SIZE(ppv2_tlv);
+  SIZE(ppv2_cidr);
+  SIZE(ppv2_ssl);
   SIZE(ppv2_options);
   SIZE(ppv2_decoded);
   SIZE(ppv2_step);
@@ -23,10 +26,12 @@ int main() {
   OFFSET(ppv2_decoded, header_length);
   OFFSET(ppv2_decoded, source);
   OFFSET(ppv2_decoded, tlvs_size);
+  OFFSET(ppv2_ssl, verified);
   OFFSET(ppv2_step, offset);
   OFFSET(ppv2_peer, accepted_at);
   OFFSET(ppv2_peer, edge);
   SIZE(ppv2::Address);
+  SIZE(ppv2::Cidr);
   SIZE(ppv2::Claim);
   SIZE(ppv2::Counters);
   SIZE(ppv2::DecodeOptions);

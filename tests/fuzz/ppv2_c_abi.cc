@@ -32,6 +32,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   // The same walk over bytes that nobody has validated.
   for (std::size_t position = 0; ppv2_tlv_next(data, size, &position, &tlv) != 0;) check(position <= size);
 
+  ppv2_ssl ssl{};
+  ssl.struct_size = sizeof ssl;
+  if (ppv2_ssl_find(data, size, &ssl) != 0) {
+    check(ssl.tlvs_size <= size);
+    check(ssl.verified == 0 || (ssl.verify == 0 && (ssl.client & 6) != 0));
+  }
+
   alignas(std::max_align_t) unsigned char state[1024];
   unsigned char overflow[2048];
   ppv2_sniffer* const sniffer =

@@ -1,6 +1,7 @@
 // v1 lines: the input stands behind "PROXY ", so that every run is inside the text parser. Its measure is libc: an
 // address that is accepted is one for inet_pton() too, and gives the same bytes.
 #include <arpa/inet.h>
+#include <ppv2/cidr.h>
 #include <ppv2/encoder.h>
 
 #include <cstring>
@@ -10,7 +11,19 @@
 
 using namespace ppv2;
 
+namespace {
+
+// The other readers of addresses as text: what they take means the same in its own spelling.
+void read_as_text(std::string_view text) {
+  char out[kAddressTextSize];
+  if (const auto address = Address::parse(text)) check(Address::parse(address->text(out)) == address);
+  if (const auto cidr = Cidr::parse(text)) check(cidr->contains(cidr->base) && !cidr->base.is_v4_mapped());
+}
+
+}  // namespace
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  read_as_text({reinterpret_cast<const char*>(data), size});
   const std::string line = "PROXY " + std::string(reinterpret_cast<const char*>(data), size);
   const Bytes bytes{reinterpret_cast<const std::byte*>(line.data()), line.size()};
   const Decoded decoded = decode(bytes);

@@ -119,6 +119,20 @@ class BadInput(ProcessTest):
             self.check([program, "--config", path, *arguments], BAD_CONFIG, r"self\.yaml:1:\d+: ", "leads back")
 
     @for_each_daemon
+    def test_an_admin_address_that_others_could_reach_is_refused(self, program, flags, settings):
+        for address in "0.0.0.0:9100", ":9100", "[::]:9100", "192.0.2.1:9100", "example.net:9100":
+            path = self.write("admin.yaml", json.dumps({**settings(free_port()), "admin": ["127.0.0.1:1", address]}))
+            self.check([program, "--config", path, "--check"], BAD_CONFIG, r"admin\.yaml:1:\d+: admin\[1\]: ", "loopback")
+
+    @for_each_daemon
+    def test_a_listener_whose_name_does_not_resolve_is_unavailable(self, program, flags, settings):
+        self.check([program, "--listen", "listener.invalid:0", *flags], UNAVAILABLE, r"listener\.invalid", "resolve")
+
+    @for_each_daemon
+    def test_the_help_shows_no_default_for_what_has_to_be_given(self, program, flags, settings):
+        self.assertNotIn("default :0", run_to_end([program, "--help"]).stdout)
+
+    @for_each_daemon
     def test_print_config_prints_what_is_read_back_as_the_same(self, program, flags, settings):
         first = run_to_end([program, "--listen", "127.0.0.1:4711", *flags, "--print-config"])
         self.assertEqual(first.code, 0, first.stderr)
@@ -133,13 +147,13 @@ class BadInput(ProcessTest):
     def test_a_port_in_use_is_unavailable(self, program, flags, settings):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = "127.0.0.1:%d" % taken.getsockname()[1]
-            self.check([program, "--listen", address, *flags], UNAVAILABLE, re.escape(address), "in use")
+            self.check([program, "--listen", address, *flags], UNAVAILABLE, re.escape(address), "in use", "ss -ltnp")
 
     @for_each_daemon
     def test_an_admin_socket_that_cannot_be_made_is_named(self, program, flags, settings):
         place = self.folder + "/no/such/folder.sock"
         self.check(
-            [program, "--listen", "127.0.0.1:0", *flags, "--admin", "unix:" + place], UNAVAILABLE, re.escape(place)
+            [program, "--listen", "127.0.0.1:0", *flags, "--admin", "unix:" + place], UNAVAILABLE, re.escape(place), "RuntimeDirectory="
         )
 
     def without_privilege(self, program, *arguments):
@@ -154,7 +168,7 @@ class BadInput(ProcessTest):
         if lowest <= 1:
             raise unittest.SkipTest("every port is free for everybody on this machine (ip_unprivileged_port_start)")
         command = self.without_privilege(program, "--listen", "127.0.0.1:1", *flags)
-        self.check(command, NO_PERMISSION, r"127\.0\.0\.1:1\b", "ermission denied")
+        self.check(command, NO_PERMISSION, r"127\.0\.0\.1:1\b", "ermission denied", "CAP_NET_BIND_SERVICE")
 
     @for_each_daemon
     def test_a_config_without_permission(self, program, flags, settings):

@@ -72,6 +72,36 @@ class Examples(ProcessTest):
         client.send(b"hi")
         self.assertEqual(client.read(len(greeting)).decode(), greeting)
 
+    def test_the_blocking_loop_takes_a_header_in_any_pieces_while_another_client_is_silent(self):
+        loop = self.example("ppv2_blocking", "127.0.0.0/30")
+        self.connect(loop)
+        for pieces in [V2 + b"hi"], [V2[:1], V2[1:40], V2[40:] + b"hi"], [bytes([byte]) for byte in V2] + [b"hi"]:
+            client = self.connect(loop)
+            for piece in pieces:
+                client.send(piece)
+            greeting = b"hello 203.0.113.7:51512, you said "
+            self.assertEqual(client.read(len(greeting)), greeting)
+
+    def test_the_blocking_loop_greets_the_clients_of_haproxy_and_of_an_edge(self):
+        loop = self.example("ppv2_blocking", "192.0.2.0/24", "127.0.0.1")
+        for proxy in self.own(neighbours.haproxy(self.folder, "", f"{loop.address} send-proxy-v2")), self.edge(loop.address):
+            client = self.connect(proxy, source=("127.0.0.5", 0))
+            greeting = "hello %s:%d, you said " % client.local
+            client.send(b"hi")
+            self.assertEqual(client.read(len(greeting)).decode(), greeting)
+
+    def test_the_blocking_loop_serves_those_without_a_header_and_refuses_a_claim_of_a_stranger(self):
+        loop = self.example("ppv2_blocking", "127.0.0.1")
+        client = self.connect(loop, source=("127.0.0.9", 0))
+        client.send(b"hello there")
+        greeting = "hello %s:%d, you said hello there" % client.local
+        self.assertEqual(client.read_to_end().decode(), greeting)
+        for source, said in ("127.0.0.9", V2), ("127.0.0.1", V2[:-1] + b"?"):
+            client = self.connect(loop, source=(source, 0))
+            client.send(said)
+            client.finish()
+            self.assertEqual(client.read_to_end(), b"")
+
     def test_the_asio_server_takes_a_header_in_any_pieces(self):
         server = self.example("ppv2_asio", "127.0.0.1")
         said = V2 + b"GET / HTTP/1.0\r\n\r\n"

@@ -37,7 +37,10 @@ class LibraryDocs(unittest.TestCase):
                 self.assertEqual(built.returncode, 0, built.stderr)
                 self.assertEqual(run(program).stdout, expected)
 
-    def test_the_reference_is_made_without_a_warning(self):
+    def test_a_whole_server_in_c_is_sixty_lines(self):
+        self.assertLessEqual(len((ROOT / "examples/ppv2_origin.c").read_text().splitlines()), 60)
+
+    def test_every_public_symbol_is_described_and_the_reference_is_made_without_a_warning(self):
         made = run(ROOT / "docs/api-reference", self.folder)
         self.assertEqual((made.returncode, made.stderr), (0, ""))
         self.assertTrue((self.folder / "html/index.html").exists())

@@ -108,10 +108,10 @@ def debian_packages():
     tree = pathlib.Path(tempfile.mkdtemp(prefix="ravelin-packages-"))
     atexit.register(shutil.rmtree, tree)
     run("cmake", "--preset", "package", "-B", tree, cwd=ROOT)
-    run("cmake", "--build", tree, "--target", "ppv2", "ppv2_shared")
+    run("cmake", "--build", tree, "--target", "ppv2", "ppv2_shared", "ppv2_command", "ppv2_manual_page")
     run("cpack", "-B", tree / "out", cwd=tree)
     made = {path.name.split("_")[0]: path for path in (tree / "out").glob("*.deb")}
-    assert set(made) == {"libppv2-1", "libppv2-dev"}, made
+    assert set(made) == {"libppv2-1", "libppv2-dev", "ppv2"}, made
     return made
 
 
@@ -139,6 +139,36 @@ class DebianPackages(Folder):
         self.assertRegex((control / "shlibs").read_text(), r"^libppv2 1 libppv2-1 \(>= [\d.]+\)\n$")
         self.assertIn("ldconfig", (control / "triggers").read_text())
         self.assertRegex(self.field("libppv2-1", "Depends"), r"^libc6 \(>= [\d.]+\)$")
+
+    def test_the_library_s_package_lists_its_symbols_and_cpack_refuses_others(self):
+        control = self.folder / "control"
+        run("dpkg-deb", "-e", self.packages["libppv2-1"], control)
+        symbols = (control / "symbols").read_text()
+        self.assertTrue(symbols.startswith("libppv2.so.1 libppv2-1 #MINVER#\n"))
+        listed = {line.split("@")[0].strip() for line in symbols.splitlines()[1:]} - {"PPV2_1"}
+        contract = (ROOT / "tests/abi/ppv2.abi").read_text()
+        self.assertEqual(listed, set(re.findall(r"^T (\w+)@@PPV2_1$", contract, re.M)))
+        scripts = self.folder / "scripts"
+        shutil.copytree(ROOT / "deploy/debian/libppv2-1", scripts)
+        (scripts / "symbols").write_text(symbols.replace(" ppv2_decode@PPV2_1 0.1.0\n", ""))
+        run("dpkg-deb", "-x", self.packages["libppv2-1"], self.folder / "staged")
+        check = ["cmake", f"-DCPACK_TEMPORARY_DIRECTORY={self.folder}/staged", "-DCPACK_PACKAGE_VERSION=0.1.0", "-P"]
+        run(*check, ROOT / "deploy/debian/libppv2-1/check_symbols.cmake")
+        with self.assertRaisesRegex(AssertionError, "ppv2_decode@PPV2_1"):
+            run(*check, scripts / "check_symbols.cmake")
+
+    def test_the_command_s_package_has_it_and_its_page_in_the_manual(self):
+        self.assertLessEqual({"/usr/bin/ppv2", "/usr/share/man/man1/ppv2.1.gz"}, set(self.paths("ppv2")))
+        run("dpkg-deb", "-x", self.packages["ppv2"], self.folder)
+        self.assertRegex(self.field("ppv2", "Depends"), r"^libc6 \(>= [\d.]+\)$")
+        command, page = self.folder / "usr/bin/ppv2", self.folder / "usr/share/man/man1/ppv2.1.gz"
+        said = run(command, "encode", "--local", "--hex")
+        self.assertEqual(said, "0d0a0d0a000d0a515549540a20000000\n")
+        shown = run("man", "--warnings", "-l", page, MANWIDTH="100", LC_ALL="C", MAN_KEEP_FORMATTING="")
+        self.assertNotIn("warning", shown)
+        for name in "decode", "sniff", "encode":
+            options = set(re.findall(r"(--[a-z][\w-]*)", run(command, name, "--help")))
+            self.assertLessEqual(options, set(re.findall(r"(--[a-z][\w-]*)", shown)))
 
     def test_the_development_package_has_the_rest(self):
         names = {pathlib.Path(path).name for path in self.paths("libppv2-dev")}

@@ -13,22 +13,27 @@
 
 namespace ppv2 {
 
+// One for a listener, say. It never fails and never waits; a count wraps after 2^64.
 class Counters {
  public:
   // One connection whose verdict has fallen; a verdict that waits counts nothing.
   PPV2_EXPORT void count(const Verdict& verdict, Version version, bool trusted_source) noexcept;
 
+  // Connections whose header was taken off.
   [[nodiscard]] std::uint64_t accepted(Version version, bool trusted_source) const noexcept {
     return get(accepted_, version, trusted_source);
   }
+  // Connections that went on untouched.
   // `passed(Version::none, true)`: trusted sources without a header, which under `sniff` let their clients claim for
   // them.
   [[nodiscard]] std::uint64_t passed(Version version, bool trusted_source) const noexcept {
     return get(passed_, version, trusted_source);
   }
+  // Connections that were ended; Version::none where no signature was certain.
   [[nodiscard]] std::uint64_t rejected(Version version, bool trusted_source) const noexcept {
     return get(rejected_, version, trusted_source);
   }
+  // The same, of both versions, by reason.
   [[nodiscard]] std::uint64_t rejected_for(Reason reason) const noexcept {
     return reasons_[static_cast<std::size_t>(reason)].load(std::memory_order_relaxed);
   }

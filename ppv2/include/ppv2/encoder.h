@@ -21,9 +21,16 @@ namespace ppv2 {
 
 // What a sender that ended TLS knows of it. Empty fields are left out.
 struct SslFields {
-  std::uint8_t client = 0;  // bits of Ssl
-  std::uint32_t verify = 0;
-  std::string_view version, cn, cipher, sig_alg, key_alg, group, sig_scheme, client_cert;
+  std::uint8_t client = 0;       // bits of Ssl
+  std::uint32_t verify = 0;      // 0 if the client's certificate was found good
+  std::string_view version;      // "TLSv1.3"
+  std::string_view cn;           // UTF-8, of the client's certificate
+  std::string_view cipher;       // "TLS_AES_256_GCM_SHA384"
+  std::string_view sig_alg;      // of the certificate that the frontend showed, "SHA256"
+  std::string_view key_alg;      // of the same, "RSA2048"
+  std::string_view group;        // of the key exchange, "secp256r1"
+  std::string_view sig_scheme;   // of the handshake, "ecdsa_secp256r1_sha256"
+  std::string_view client_cert;  // DER, of the client
 };
 
 // "PROXY TCP4 192.0.2.1 198.51.100.1 4000 443\r\n"; 107 bytes are enough for every line. Both ends must be IP
@@ -34,6 +41,8 @@ struct SslFields {
 [[nodiscard]] PPV2_EXPORT std::size_t encode_v2(std::span<std::byte> out, const Address& source,
                                                 const Address& destination) noexcept;
 
+// Builds one header from its start to its end; fields stand in the order of the calls, and finish() is the last. A call
+// that does not fit or breaks a limit makes finish() return 0, so only that has to be looked at.
 class Encoder {
  public:
   // LOCAL: the proxy speaks for itself, as its health checks do.
@@ -49,14 +58,21 @@ class Encoder {
   // The same addresses and command as a claim, without its TLVs.
   [[nodiscard]] PPV2_EXPORT static Encoder repeat(std::span<std::byte> out, const Claim& claim) noexcept;
 
+  // Any field, as given. Use the functions below for types that have a limit.
   PPV2_EXPORT Encoder& tlv(std::uint8_t type, Bytes value) noexcept;
+  // The same of a text.
   PPV2_EXPORT Encoder& tlv(std::uint8_t type, std::string_view value) noexcept;
   // Those of another header, in order: NOOP is dropped, CRC32C computed anew where it stood.
   PPV2_EXPORT Encoder& tlvs(const TlvView& view) noexcept;
+  // 2.2.1: "h2".
   Encoder& alpn(std::string_view value) noexcept { return tlv(kAlpn, value); }
+  // 2.2.2: the host name that the client asked for.
   Encoder& authority(std::string_view value) noexcept { return tlv(kAuthority, value); }
+  // 2.2.7: the name of a network namespace.
   Encoder& netns(std::string_view value) noexcept { return tlv(kNetns, value); }
-  PPV2_EXPORT Encoder& unique_id(std::string_view value) noexcept;  // at most 128 bytes, else the header fails
+  // 2.2.5: at most 128 bytes, else the header fails.
+  PPV2_EXPORT Encoder& unique_id(std::string_view value) noexcept;
+  // 2.2.6: what of `fields` is not empty.
   PPV2_EXPORT Encoder& ssl(const SslFields& fields) noexcept;
   // Room for the checksum; finish() fills it, over everything that was added before and after. Once a header.
   PPV2_EXPORT Encoder& crc32c() noexcept;

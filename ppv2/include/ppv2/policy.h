@@ -10,6 +10,7 @@
 
 namespace ppv2 {
 
+// What a listener expects of its connections.
 enum class Policy : std::uint8_t {
   reject,   // a port without the protocol: a header is an error
   require,  // only trusted sources, and only with a header
@@ -23,11 +24,13 @@ enum class Untrusted : std::uint8_t {
   pass,    // not looked for: the bytes go on untouched
 };
 
+// A listener's whole rule. The default is the strictest.
 struct Rules {
-  Policy policy = Policy::require;
-  Untrusted untrusted = Untrusted::reject;
+  Policy policy = Policy::require;          // what is expected
+  Untrusted untrusted = Untrusted::reject;  // under sniff: of a header from a source that is not trusted
 };
 
+// What to do with a connection now.
 enum class Action : std::uint8_t {
   wait,    // for more bytes, or the deadline
   accept,  // consume header_length bytes, keep the claim
@@ -35,12 +38,15 @@ enum class Action : std::uint8_t {
   reject,  // end the connection
 };
 
+// What decide() says, and why.
 struct Verdict {
-  Action action = Action::wait;
-  bool trusted = false;  // accept: the claim may stand for the measured address
-  Reason reason = Reason::none;
+  Action action = Action::wait;  // everything but wait is final
+  bool trusted = false;          // accept: the claim may stand for the measured address
+  Reason reason = Reason::none;  // reject: what to count and to log
 };
 
+// What has just happened. A caller with two deadlines, one for the first byte and one for the whole header, both
+// counted from accept, says `timeout` at whichever passes first: the decision sees by itself whether a byte has come.
 enum class Moment : std::uint8_t {
   bytes,    // something arrived
   timeout,  // the deadline for the header has passed

@@ -22,7 +22,7 @@ namespace ppv2 {
 constexpr std::uint8_t kEdgeNameTlv = 0xE1;
 constexpr std::size_t kEdgeNameTlvMost = 64;  // bytes
 // UNIQUE_ID (0x05) of such a header is the edge's session id as text: 32 lower-case hex digits, as in the edge's log.
-constexpr std::size_t kSessionIdTextSize = 32;
+constexpr std::size_t kSessionIdTextSize = 32;  // bytes
 
 // From a gateway, whose own session id is then the UNIQUE_ID:
 constexpr std::uint8_t kMeasuredTlv = 0xE2;  // "198.51.100.7:40112": whom the gateway's socket showed
@@ -32,12 +32,13 @@ constexpr std::uint8_t kEdgeSessionTlv = 0xE5;   // that header's UNIQUE_ID, ver
 
 // What these fields say; views into the header's bytes.
 struct RavelinFields {
-  std::string_view edge;
-  std::string_view edge_session;
-  std::optional<Address> measured;
-  std::optional<Address> claimed;
-  bool claim_trusted = false;
+  std::string_view edge;            // empty where it is not said
+  std::string_view edge_session;    // the same
+  std::optional<Address> measured;  // nothing where it is not said, or no address
+  std::optional<Address> claimed;   // the same
+  bool claim_trusted = false;       // what the gateway thinks of `claimed`
 
+  // Of a header's fields, which must outlive what is returned.
   [[nodiscard]] static RavelinFields of(const TlvView& tlvs) noexcept {
     const auto address = [&tlvs](std::uint8_t type) {
       const auto text = tlvs.text(type);

@@ -24,8 +24,9 @@
 
 namespace ppv2 {
 
+// What feed(), on_timeout() and on_eof() say.
 struct Step {
-  Action action = Action::wait;
+  Action action = Action::wait;  // what to do now; everything but wait is final
   Reason reason = Reason::none;  // reject
   Kind kind = Kind::none;        // accept, pass: what follows, on the bytes seen
   std::uint32_t consumed =
@@ -33,6 +34,7 @@ struct Step {
   std::uint32_t offset = 0;  // reject: the byte at fault, from the start of the stream
 };
 
+// One connection's search for a header.
 class Sniffer {
  public:
   // Enough for every header without large fields, and an IPv4 packet that is never fragmented (section 2.2).
@@ -46,9 +48,13 @@ class Sniffer {
   Sniffer(const Sniffer&) = delete;
   Sniffer& operator=(const Sniffer&) = delete;
 
+  // The next bytes of the stream, in any pieces. Keeps what it may need, so the caller's buffer is free afterwards.
+  // After the decision it consumes nothing and says the same again.
   [[nodiscard]] PPV2_EXPORT Step feed(Bytes bytes) noexcept;
-  // The deadline of the caller's clock, counted from accept, has passed; or the peer sends no more.
+  // A deadline of the caller's clock, counted from accept, has passed; never says wait. Of two deadlines, call it at
+  // the shorter one only while nothing was fed: silence passes under `sniff`, and half a header never does.
   [[nodiscard]] PPV2_EXPORT Step on_timeout() noexcept;
+  // The peer sends no more; never says wait.
   [[nodiscard]] PPV2_EXPORT Step on_eof() noexcept;
 
   // What must go to the next layer before anything else: the bytes kept, less the header. Nothing before the decision.
@@ -57,14 +63,17 @@ class Sniffer {
   [[nodiscard]] const Claim* claim() const noexcept {
     return verdict_.action == Action::accept ? &decoded_.claim : nullptr;
   }
+  // Whether that claim may stand for the measured address.
   [[nodiscard]] bool claim_trusted() const noexcept { return verdict_.trusted; }
   // The address to act on: the claim's only if its sender may make claims, and it has one.
   [[nodiscard]] const Address& effective(const Address& measured) const noexcept {
     return claim() != nullptr && claim_trusted() && decoded_.claim.source.is_ip() ? decoded_.claim.source : measured;
   }
+  // The decision, or wait.
   [[nodiscard]] const Verdict& verdict() const noexcept { return verdict_; }
   // What the decision was made on; the claim in it counts only where claim() gives it.
   [[nodiscard]] const Decoded& decoded() const noexcept { return decoded_; }
+  // Which signature was certain, also where the header was refused.
   [[nodiscard]] Version version() const noexcept { return decoded_.version; }
 
  private:

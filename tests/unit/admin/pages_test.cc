@@ -54,3 +54,13 @@ TEST_CASE("an answer in JSON is valid whatever bytes its values hold") {
   CHECK(error.status == 404);
   CHECK(error.body == "{\"error\":\"no session 7\"}\n");
 }
+
+TEST_CASE("who asks for a page that is not there is told which ones are") {
+  const admin::Metrics metrics;
+  const admin::Readiness readiness;
+  RunningServer running([&](RunningServer& server) { add_standard_pages(server.server(), metrics, readiness); });
+  const auto answer = ask(running.at_unix, {.target = "/metric"}, kLong);
+  REQUIRE(answer);
+  CHECK(answer->status == 404);
+  CHECK(answer->body == "nothing is here; there are: /healthz /metrics /readyz\n");
+}

@@ -57,9 +57,13 @@ TEST_CASE("from outside, a peer without a claim has none") {
   CHECK(peer["edge_session"].is_null());
 }
 
-TEST_CASE("from outside, an unknown connection is a 404 and a question without one a 400") {
+TEST_CASE("from outside, an unknown connection is a 404 and what names none a 400 with an example") {
   const OnePeer one(edge_header());
   CHECK(one.ask("?inner=127.0.0.1:41235").status == 404);
-  CHECK(one.ask("?inner=nonsense").status == 404);
-  CHECK(one.ask("").status == 400);
+  CHECK(one.ask("?inner=ipv4:127.0.0.1:41235").status == 404);
+  for (const std::string query : {"", "?inner=", "?inner=foo", "?inner=127.0.0.1"}) {
+    const auto response = one.ask(query);
+    CHECK(response.status == 400);
+    CHECK(response.body.find("/peer?inner=127.0.0.1:41234") != std::string::npos);
+  }
 }

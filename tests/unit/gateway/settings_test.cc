@@ -49,7 +49,7 @@ TEST_CASE("the inner address is one of this machine, or says where its connectio
   CHECK(first_misfit(settings_for(":9")) == "inner");
   auto elsewhere = settings_for("192.0.2.1:9");
   CHECK(first_misfit(elsewhere) == "inner");
-  elsewhere.inner_sources = {*SourceAddress::parse("192.0.2.2")};
+  elsewhere.inner_sources = {*sys::SourceAddress::parse("192.0.2.2")};
   CHECK(first_misfit(elsewhere).empty());
 }
 
@@ -67,20 +67,20 @@ TEST_CASE("a gateway is not its own server") {
 
 TEST_CASE("source addresses fit the inner address") {
   auto settings = settings_for("127.0.0.1:9");
-  settings.inner_sources = {*SourceAddress::parse("127.0.0.2"), *SourceAddress::parse("::1")};
+  settings.inner_sources = {*sys::SourceAddress::parse("127.0.0.2"), *sys::SourceAddress::parse("::1")};
   CHECK(first_misfit(settings) == "inner_sources[1]");
   settings = settings_for("unix:/run/server.sock");
-  settings.inner_sources = {*SourceAddress::parse("127.0.0.2")};
+  settings.inner_sources = {*sys::SourceAddress::parse("127.0.0.2")};
   CHECK(first_misfit(settings) == "inner_sources");
-  CHECK_FALSE(SourceAddress::parse("0.0.0.0"));
-  CHECK_FALSE(SourceAddress::parse("localhost"));
+  CHECK_FALSE(sys::SourceAddress::parse("0.0.0.0"));
+  CHECK_FALSE(sys::SourceAddress::parse("localhost"));
 }
 
 TEST_CASE("inner connections come from the inner address's own host unless told otherwise") {
   CHECK(facts_of(settings_for("127.0.0.1:9")).inner_sources == std::vector{at("127.0.0.1:0")});
   CHECK(facts_of(settings_for("[::1]:9")).inner_sources == std::vector{at("[::1]:0")});
   auto settings = settings_for("127.0.0.1:9");
-  settings.inner_sources = {*SourceAddress::parse("127.0.0.2"), *SourceAddress::parse("127.0.0.3")};
+  settings.inner_sources = {*sys::SourceAddress::parse("127.0.0.2"), *sys::SourceAddress::parse("127.0.0.3")};
   CHECK(facts_of(settings).inner_sources == std::vector{at("127.0.0.2:0"), at("127.0.0.3:0")});
 }
 

@@ -77,6 +77,37 @@ TEST_CASE("C writes headers that it reads") {
   CHECK(ppv2_encode_v2(out.data(), out.size(), nullptr, nullptr, nullptr, 0) == 16);
 }
 
+TEST_CASE("C asks whether a source is in a range") {
+  ppv2_cidr range;
+  ppv2_address address = {.family = PPV2_INET, .port = 1, .bytes = {10, 1, 2, 3}};
+  REQUIRE(ppv2_cidr_parse("10.0.0.0/8", &range) == 1);
+  CHECK(ppv2_cidr_contains(&range, &address) == 1);
+  address.bytes[0] = 11;
+  CHECK(ppv2_cidr_contains(&range, &address) == 0);
+  CHECK(ppv2_cidr_parse("10.0.0.0/33", &range) == 0);
+  range.bits = 255;  // not from ppv2_cidr_parse()
+  CHECK(ppv2_cidr_contains(&range, &address) == 0);
+}
+
+TEST_CASE("C is told whether a client's certificate was verified, not only that nothing was wrong with it") {
+  const auto ssl_of = [](std::uint8_t client, std::uint8_t verify) {
+    const unsigned char tlvs[] = {PPV2_TLV_SSL, 0, 10, client, 0, 0, 0, verify, PPV2_TLV_SSL_CN, 0, 2, 'm', 'e'};
+    ppv2_ssl ssl{};
+    ssl.struct_size = sizeof ssl;
+    REQUIRE(ppv2_ssl_find(tlvs, sizeof tlvs, &ssl) == 1);
+    ppv2_tlv name;
+    CHECK(ppv2_tlv_find(ssl.tlvs, ssl.tlvs_size, PPV2_TLV_SSL_CN, &name) == 1);
+    CHECK(ppv2_ssl_find(tlvs, sizeof tlvs - 1, &ssl) == 0);
+    CHECK(ssl.is_tls == (client & 1));
+    return ssl;
+  };
+  CHECK(ssl_of(7, 0).verified == 1);
+  CHECK(ssl_of(3, 0).verified == 1);
+  CHECK(ssl_of(1, 0).verified == 0);
+  CHECK(ssl_of(0, 0).verified == 0);
+  CHECK(ssl_of(7, 1).verified == 0);
+}
+
 TEST_CASE("C sniffs in its own memory") {
   alignas(std::max_align_t) std::array<unsigned char, 1024> memory;
   REQUIRE(ppv2_sniffer_size() <= memory.size());

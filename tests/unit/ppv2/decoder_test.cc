@@ -247,3 +247,39 @@ TEST_CASE("cloud identifiers are read as each cloud writes them") {
   CHECK(!tlvs->alpn());
   CHECK(!ppv2::TlvView::over(bytes_of(block.substr(0, block.size() - 1))));
 }
+
+TEST_CASE("fields keep their order and their doubles, and the first of a type is the one that counts") {
+  const std::string block = from_hex(
+      "e10001aa"
+      "040000"
+      "e10001bb"
+      "050001cc"
+      "e1000100");
+  const auto tlvs = ppv2::TlvView::over(bytes_of(block));
+  REQUIRE(tlvs);
+  std::string seen;
+  for (const ppv2::Tlv tlv : *tlvs) seen += std::to_string(tlv.type) + "=" + hex(tlv.value) + " ";
+  CHECK(seen == "225=aa 4= 225=bb 5=cc 225=00 ");
+  CHECK(hex(tlvs->find(0xE1)->value) == "aa");
+}
+
+TEST_CASE("a value is bytes: NUL, line ends and broken UTF-8 come through") {
+  const std::string block = from_hex("02000561000d0aff");
+  const auto tlvs = ppv2::TlvView::over(bytes_of(block));
+  REQUIRE(tlvs);
+  CHECK(tlvs->authority() == std::string_view("a\0\r\n\xff", 5));
+}
+
+TEST_CASE("a cloud's field of another subtype or size is not its identifier") {
+  const std::string block = from_hex(
+      "ea00020276"
+      "ea0003017632"
+      "ee0005020a000000"
+      "ee00040a000000"
+      "e0000400000001");
+  const auto tlvs = ppv2::TlvView::over(bytes_of(block));
+  REQUIRE(tlvs);
+  CHECK(tlvs->aws_vpce_id() == "v2");
+  CHECK(!tlvs->azure_link_id());
+  CHECK(!tlvs->gcp_psc_id());
+}

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cerrno>
+#include <latch>
 #include <string>
 #include <thread>
 #include <vector>
@@ -192,8 +193,12 @@ TEST_CASE("readers and writers on the same keys never meet half an entry") {
       if (i % 3 == 0) map.put(key(i + seed + 1), Peer{.peer = key(i + seed + 1)}).linger();
     }
   };
+  // Each reader has met every key once before the first writer touches them.
+  for (unsigned i = 0; i < kPorts; ++i) map.put(key(i), Peer{.peer = key(i)}).linger();
+  std::latch readers_look(2);
   const auto read = [&] {
     for (unsigned i = 0; !done.load(std::memory_order_relaxed); ++i) {
+      if (i == kPorts) readers_look.count_down();
       const auto peer = map.find(key(i));
       if (!peer) continue;
       found.fetch_add(1, std::memory_order_relaxed);
@@ -205,6 +210,7 @@ TEST_CASE("readers and writers on the same keys never meet half an entry") {
   {
     std::vector<std::thread> readers;
     for (int i = 0; i < 2; ++i) readers.emplace_back(read);
+    readers_look.wait();
     std::vector<std::thread> writers;
     for (unsigned i = 0; i < 2; ++i) writers.emplace_back(write, i);
     for (auto& writer : writers) writer.join();

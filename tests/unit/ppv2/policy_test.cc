@@ -80,3 +80,54 @@ TEST_CASE("the end of the stream is judged as the vectors say") {
     CHECK(verdict.action == (vector.after_eof == "other" ? Action::pass : Action::reject));
   }
 }
+
+TEST_CASE("every cell of the table: policy, source and what the bytes are") {
+  struct Row {
+    Rules rules;
+    bool trusted;
+    // Of a header, of a broken one, of a stream without one.
+    Action header, broken, none;
+  };
+  constexpr auto kAccept = Action::accept, kPass = Action::pass, kEnd = Action::reject;
+  constexpr Row kRows[] = {
+      {{Policy::require, Untrusted::reject}, true, kAccept, kEnd, kEnd},
+      {{Policy::require, Untrusted::reject}, false, kEnd, kEnd, kEnd},
+      {{Policy::require, Untrusted::mark}, false, kEnd, kEnd, kEnd},
+      {{Policy::require, Untrusted::pass}, false, kEnd, kEnd, kEnd},
+      {{Policy::sniff, Untrusted::reject}, true, kAccept, kEnd, kPass},
+      {{Policy::sniff, Untrusted::mark}, true, kAccept, kEnd, kPass},
+      {{Policy::sniff, Untrusted::pass}, true, kAccept, kEnd, kPass},
+      {{Policy::sniff, Untrusted::reject}, false, kEnd, kEnd, kPass},
+      {{Policy::sniff, Untrusted::mark}, false, kAccept, kEnd, kPass},
+      {{Policy::sniff, Untrusted::pass}, false, kPass, kPass, kPass},
+      {{Policy::reject, Untrusted::reject}, true, kEnd, kPass, kPass},
+      {{Policy::reject, Untrusted::mark}, false, kEnd, kPass, kPass},
+      {{Policy::reject, Untrusted::pass}, false, kEnd, kPass, kPass},
+  };
+  for (const Row& row : kRows) {
+    CAPTURE(static_cast<int>(row.rules.policy));
+    CAPTURE(static_cast<int>(row.rules.untrusted));
+    CAPTURE(row.trusted);
+    const Verdict header = decide(row.rules, row.trusted, kHeader);
+    CHECK(header.action == row.header);
+    CHECK(header.trusted == (row.header == kAccept && row.trusted));
+    CHECK(decide(row.rules, row.trusted, kBroken).action == row.broken);
+    CHECK(decide(row.rules, row.trusted, kHello).action == row.none);
+    // Nothing waits for ever: a deadline and an end decide whatever was seen.
+    for (std::size_t size = 0; size < kHeader.size(); ++size)
+      for (const Moment moment : {Moment::timeout, Moment::eof}) {
+        const Verdict late = decide(row.rules, row.trusted, kHeader.substr(0, size), moment);
+        CHECK(late.action != Action::wait);
+        CHECK(late.action != Action::accept);
+      }
+  }
+}
+
+TEST_CASE("a port without the protocol refuses a v2 signature, whatever follows it") {
+  const std::string broken = ppv2_test::from_hex("0d0a0d0a000d0a515549540a31");
+  for (const bool trusted : {true, false}) {
+    CHECK(decide({Policy::reject}, trusted, broken).reason == Reason::header_forbidden);
+    CHECK(decide({Policy::reject}, trusted, broken.substr(0, 12), Moment::eof).reason == Reason::header_forbidden);
+    CHECK(decide({Policy::reject}, trusted, broken.substr(0, 11), Moment::eof).action == Action::pass);
+  }
+}

@@ -1,13 +1,13 @@
-#include "gateway/source_address.h"
+#include "sys/source_address.h"
 
 #include <algorithm>
 
-namespace ravelin::gateway {
+namespace ravelin::sys {
 
 std::optional<SourceAddress> SourceAddress::parse(std::string_view text) {
-  const auto address = sys::Endpoint{.host = std::string(text)}.literal();
+  const auto address = Endpoint{.host = std::string(text)}.literal();
   if (!address || std::ranges::all_of(address->ip(), [](std::uint8_t byte) { return byte == 0; })) return std::nullopt;
   return SourceAddress{*address};
 }
 
-}  // namespace ravelin::gateway
+}  // namespace ravelin::sys

@@ -1,4 +1,5 @@
-// A local address that inner connections come from; the kernel chooses the port.
+// A local address that connections come from; the kernel chooses the port. Several of them multiply the ports toward
+// one destination, of which an address has some 28,000.
 #pragma once
 
 #include <optional>
@@ -7,10 +8,10 @@
 
 #include "sys/address.h"
 
-namespace ravelin::gateway {
+namespace ravelin::sys {
 
 struct SourceAddress {
-  sys::SocketAddress address;
+  SocketAddress address;
 
   // "127.0.0.2", "::1"; not the unspecified address, of which a server would not see the connection come.
   [[nodiscard]] static std::optional<SourceAddress> parse(std::string_view text);
@@ -18,4 +19,4 @@ struct SourceAddress {
   bool operator==(const SourceAddress&) const = default;
 };
 
-}  // namespace ravelin::gateway
+}  // namespace ravelin::sys
