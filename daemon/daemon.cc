@@ -20,6 +20,8 @@ namespace {
 // Fewer than this is no service but a riddle: better to say at the start what is missing.
 constexpr std::uint32_t kLeastSessions = 8;
 
+constexpr std::chrono::milliseconds kPreparation{500};
+
 // Where systemd's RuntimeDirectory= is, or would be.
 std::string default_admin_path(const std::string& program) {
   const char* given = std::getenv("RUNTIME_DIRECTORY");
@@ -93,6 +95,23 @@ sys::Exit Daemon::run(const Plan& plan) {
   return exit_;
 }
 
+// At an upgrade the old process serves meanwhile; after a crash everybody waits, so it is short.
+void Daemon::prepare(const Plan& plan) {
+  if (!plan.prepare) return;
+  enum class Wait : std::uint8_t { not_yet, running, over };
+  const auto wait = std::make_shared<Wait>(Wait::not_yet);  // the answer may come after the limit
+  plan.prepare([this, wait] {
+    if (*wait == Wait::running) loop_.stop();
+    *wait = Wait::over;
+  });
+  if (*wait == Wait::over) return;
+  sys::Timer limit(loop_, [this] { loop_.stop(); });
+  limit.start(kPreparation);
+  *wait = Wait::running;
+  loop_.run();
+  *wait = Wait::over;
+}
+
 void Daemon::obey_keeper(std::function<void(int number)> signal) {
   const auto freeze_to = [this](Leave how) {
     patience_.stop();
@@ -140,6 +159,7 @@ sys::Result<void> Daemon::start(const Plan& plan) {
   if (auto enough = check_descriptors(*engine_, plan.engine.max_sessions); !enough) return enough;
   relay::Inheritance inheritance;
   if (keeper_) {
+    prepare(plan);
     auto handed = keeper_->greet(static_cast<std::uint32_t>(plan.engine.extension_bytes));
     if (!handed) return tl::unexpected(handed.error());
     inheritance = std::move(*handed);

@@ -35,7 +35,10 @@ struct Plan {
   using MakePolicy = std::function<std::unique_ptr<relay::SessionPolicy>(relay::Engine&, unsigned loop)>;
 
   relay::EngineSettings engine;
-  MakePolicy make_policy;                       // the engine's table is there, its loops are not
+  MakePolicy make_policy;  // the engine's table is there, its loops are not
+  // Before sessions of another process are taken over: what is needed to go on with them. Not waited for long; may be
+  // empty.
+  std::function<void(std::function<void()> done)> prepare;
   std::function<void(relay::Engine&)> started;  // the engine runs, until run() returns; may be empty
   std::function<std::string()> config_text;     // the settings in force, for /config
   std::function<void()> reload;                 // on SIGHUP
@@ -68,6 +71,7 @@ class Daemon {
 
   [[nodiscard]] sys::Result<void> start(const Plan& plan);
   [[nodiscard]] sys::Result<void> open_admin();
+  void prepare(const Plan& plan);
   void obey_keeper(std::function<void(int number)> signal);
   void leave(Leave how);
   void tell_manager(std::string_view state);

@@ -32,7 +32,11 @@ class Outlive(ProcessTest):
         self.origin = self.own(EchoOrigin())
         self.edge_ = self.edge(self.origin.address, "--loops", "2", **options)
         self.clients = self.own(CodedClients(self.edge_.port, MOVING, IDLE))
+        self.wait_established()
         self.wait_for_bytes()
+
+    def wait_established(self):
+        wait_until(lambda: all(client.received for client in self.clients.clients), "every session's first bytes")
 
     def wait_for_bytes(self, count=1 << 20):
         """Until so much more has arrived, or something is wrong."""
@@ -119,6 +123,7 @@ class Outlive(ProcessTest):
         self.config = self.write("edge.yaml", json.dumps(edge_settings(port, [self.origin.address])))
         self.edge_ = self.daemon_at(self.path, "--config", self.config, ports=[port])
         self.clients = self.own(CodedClients(port, MOVING))
+        self.wait_established()
         self.wait_for_bytes()
 
     def exchange(self, text):
@@ -289,7 +294,7 @@ class Outlive(ProcessTest):
         self.origin = self.own(EchoOrigin())
         self.edge_ = self.edge(self.origin.address, "--loops", "2", prefix=settings, preexec_fn=few)
         self.clients = self.own(CodedClients(self.edge_.port, MOVING, IDLE))
-        self.wait_for_bytes()
+        self.wait_established()
         for kill in range(5):
             self.kill_worker()
             wait_until(lambda: len(self.edge_.events("taken_over")) > kill, f"take-over {kill + 1}")
