@@ -9,6 +9,8 @@
 #include <array>
 #include <cerrno>
 
+#include "relay/socket.h"
+
 namespace ravelin::relay {
 namespace {
 
@@ -40,10 +42,17 @@ bool classify(int error, State failed, PumpResult& result) {
   return true;
 }
 
+// Looks at the source's bytes, and keeps the error that it may meet there instead of them.
+ssize_t look_at(Flow& flow, std::span<std::byte> buffer) {
+  const ssize_t seen = peek(flow.from, buffer);
+  if (seen < 0 && !would_block(errno)) flow.source_error = errno;
+  return seen;
+}
+
 // In front of urgent data splice(2) says what it says at the end of a stream that has ended: zero. Only recv(2) knows.
-bool has_bytes(int fd) {
-  char byte = 0;
-  return ::recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+bool has_bytes(Flow& flow) {
+  std::array<std::byte, 1> byte;
+  return look_at(flow, byte) > 0;
 }
 
 void choose_way(FlowRecord& record, ssize_t transfer) {
@@ -145,7 +154,7 @@ bool Pump::fill_pipe(Flow& flow, std::size_t most, PumpResult& result) {
       choose_way(record, taken);
       return true;
     }
-    if (taken == 0 && has_bytes(flow.from)) {
+    if (taken == 0 && has_bytes(flow)) {
       record.urgent = 1;
       return false;
     }
@@ -207,7 +216,7 @@ int Pump::put_aside(FlowRecord& record, std::span<const std::byte> rest) {
 // True: bytes or the end of the stream were moved. False: the turn is over as `result` says.
 bool Pump::look_and_send(Flow& flow, PumpResult& result) {
   FlowRecord& record = flow.record;
-  const ssize_t seen = ::recv(flow.from, buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t seen = peek(flow.from, buffer_);
   if (seen == 0 && flow.source_error == 0) {
     record.eof = 1;
     return true;
@@ -228,9 +237,9 @@ bool Pump::look_and_send(Flow& flow, PumpResult& result) {
 }
 
 sys::Result<bool> Pump::open(Flow flow, std::span<const std::byte> header, std::size_t skip) {
-  const ssize_t seen = ::recv(flow.from, buffer_.data(), buffer_.size(), MSG_PEEK | MSG_DONTWAIT);
+  const ssize_t seen = look_at(flow, buffer_);
   const std::size_t payload = seen > static_cast<ssize_t>(skip) ? static_cast<std::size_t>(seen) - skip : 0;
-  const bool drained = seen < static_cast<ssize_t>(buffer_.size()) && flow.record.ending == 0;
+  const bool drained = seen < static_cast<ssize_t>(buffer_.size()) && flow.record.ending == 0 && flow.source_error == 0;
   std::array<iovec, 2> parts{
       {{const_cast<std::byte*>(header.data()), header.size()}, {buffer_.data() + skip, payload}}};
   msghdr message{};

@@ -27,8 +27,10 @@ struct Flow {
   FlowRecord& record;
   int from;
   int to;
-  bool counted = false;  // both are TCP
-  int source_error = 0;  // read from the source's SO_ERROR already: what follows its last byte is no end of stream
+  bool counted;  // both are TCP
+  // Stays in the record, because reading it clears it in the socket: what follows the source's last byte is then no end
+  // of the stream.
+  std::int32_t& source_error;
 };
 [[nodiscard]] Flow flow_from(SessionRecord& record, Side side);
 

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <utility>
 
@@ -68,6 +69,14 @@ std::optional<std::uint64_t> settle(FlowRecord& flow, PipePool& pipes, const Bal
   return due < taken ? 0 : due - taken;
 }
 
+// A connection that is closed although the end of one of its streams is missing has failed. Who worked on it may have
+// taken the error from the socket without having come to write it down.
+void keep_failure(SessionRecord& record, Side side, const TcpFacts& facts) {
+  if (!facts.closed || record.error(side) != 0) return;
+  const bool finished = facts.ended && record.flow_from(other(side)).fin_sent != 0;
+  if (facts.error != 0 || !finished) record.error(side) = facts.error != 0 ? facts.error : ECONNRESET;
+}
+
 void close_origin(SessionRecord& record) {
   if (record.origin_fd < 0) return;
   reset(record.origin_fd);
@@ -86,6 +95,8 @@ Resumption take_stock_of_relay(SessionRecord& record, PipePool& pipes, std::span
   Resumption result{.action = Action::relay};
   if (client && origin) {
     if (origin->sent == 0 && record.header_bytes > 0) return start_again(record);
+    keep_failure(record, Side::client, *client);
+    keep_failure(record, Side::origin, *origin);
     // Once the end of a stream is passed on all of its bytes are, and the end itself counts as one more.
     if (record.up.fin_sent == 0) {
       const auto due = settle(record.up, pipes, {*client, *origin, record.header_bytes, record.skip_bytes}, buffer);

@@ -128,7 +128,7 @@ void Sessions::deadline_passed(Place place) {
   SessionRecord& record = slots_.record(place);
   switch (record.phase) {
     case Phase::waiting: {
-      const ssize_t seen = ::recv(record.client_fd, buffer_.data(), kMaxPeek, MSG_PEEK | MSG_DONTWAIT);
+      const ssize_t seen = peek(record.client_fd, buffer_.first(kMaxPeek));
       const auto bytes = std::span(buffer_).first(static_cast<std::size_t>(std::max<ssize_t>(0, seen)));
       return act_on(place, policy_.on_silence(slots_.view(place), bytes), bytes.size());
     }

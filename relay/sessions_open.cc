@@ -41,8 +41,8 @@ bool has_ended(std::uint32_t flags) {
 void Sessions::look(Place place, std::uint32_t flags) {
   const SessionRecord& record = slots_.record(place);
   if (!policy_.looks_at_bytes() && (flags & EPOLLIN) != 0 && record.up.ending == 0) return connect(place);
-  const ssize_t seen = ::recv(record.client_fd, buffer_.data(), kMaxPeek, MSG_PEEK | MSG_DONTWAIT);
-  if (seen < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  const ssize_t seen = peek(record.client_fd, buffer_.first(kMaxPeek));
+  if (seen < 0 && errno == EAGAIN) return;
   if (seen < 0) return end(place, EndSide::client, EndKind::reset, Reason::silent);
   if (seen == 0) return end(place, EndSide::client, EndKind::fin, Reason::silent);
   const auto bytes = std::span(buffer_).first(static_cast<std::size_t>(seen));

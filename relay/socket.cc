@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <string_view>
 
 #include "sys/descriptor.h"
@@ -22,8 +24,29 @@ int seconds(Duration duration) {
   return static_cast<int>(std::chrono::ceil<std::chrono::seconds>(duration).count());
 }
 
-bool fin_was_received(std::uint8_t state) {
-  return state == kCloseWait || state == kClosing || state == kLastAck || state == kTimeWait || state == kClose;
+// A connection gets into CLOSE with the other side's FIN and without. TCP_INQ counts a FIN among the unread bytes, also
+// one that has been read, and SIOCINQ does not.
+bool fin_was_received_before_close(int fd, int unread) {
+  if (!sys::set_option(fd, IPPROTO_TCP, TCP_INQ, 1)) return false;
+  char byte = 0;
+  iovec part{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  if (::recvmsg(fd, &message, MSG_PEEK | MSG_DONTWAIT) < 0) return false;
+  const cmsghdr* told = CMSG_FIRSTHDR(&message);
+  if (told == nullptr || told->cmsg_level != IPPROTO_TCP || told->cmsg_type != TCP_CM_INQ) return false;
+  int waiting = 0;
+  std::memcpy(&waiting, CMSG_DATA(told), sizeof waiting);
+  return waiting > unread;
+}
+
+bool fin_was_received(int fd, std::uint8_t state, int unread) {
+  if (state == kClose) return fin_was_received_before_close(fd, unread);
+  return state == kCloseWait || state == kClosing || state == kLastAck || state == kTimeWait;
 }
 
 bool read_info(int fd, tcp_info& info) {
@@ -93,6 +116,13 @@ sys::Result<void> come_from(const sys::SocketAddress& source, int fd) {
   return sys::fail(errno, "cannot come from {}", source.host());
 }
 
+ssize_t peek(int fd, std::span<std::byte> buffer) {
+  for (;;) {
+    const ssize_t seen = ::recv(fd, buffer.data(), buffer.size(), MSG_PEEK | MSG_DONTWAIT);
+    if (seen >= 0 || errno != EINTR) return seen;
+  }
+}
+
 void finish_sending(int fd) {
   ::shutdown(fd, SHUT_WR);
 }
@@ -118,12 +148,15 @@ std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us) {
                        before.tcpi_bytes_acked == after.tcpi_bytes_acked && before.tcpi_state == after.tcpi_state;
     before = after;
     if (!still && i < kPatience) continue;
+    TcpFacts facts{.unread = static_cast<std::uint64_t>(unread), .closed = after.tcpi_state == kClose};
+    // Taken first: the look at what waits would take it too.
+    if (facts.closed) facts.error = sys::get_option<int>(fd, SOL_SOCKET, SO_ERROR).value_or(EBADF);
+    facts.ended = fin_was_received(fd, after.tcpi_state, unread);
     // The SYN counts as one acknowledged byte on the side that connected, a FIN as one received and one queued byte.
-    const std::uint64_t fin = fin_was_received(after.tcpi_state) && after.tcpi_bytes_received > 0 ? 1 : 0;
     const std::uint64_t sent = after.tcpi_bytes_acked + static_cast<std::uint64_t>(unacknowledged);
-    return TcpFacts{.received = after.tcpi_bytes_received - fin,
-                    .sent = sent - (connected_by_us && sent > 0 ? 1 : 0),
-                    .unread = static_cast<std::uint64_t>(unread)};
+    facts.received = after.tcpi_bytes_received - (facts.ended && after.tcpi_bytes_received > 0 ? 1 : 0);
+    facts.sent = sent - (connected_by_us && sent > 0 ? 1 : 0);
+    return facts;
   }
 }
 

@@ -4,8 +4,12 @@
 // sees nothing and goes on sending. So the ends of streams are always signalled by shutdown or disconnection.
 #pragma once
 
+#include <sys/types.h>
+
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "relay/settings.h"
 #include "sys/address.h"
@@ -30,6 +34,9 @@ void guard_against_silence(const SocketOptions& options, int fd);
 // destinations as there are.
 [[nodiscard]] sys::Result<void> come_from(const sys::SocketAddress& source, int fd);
 
+// Looks at the bytes that wait at the front and takes none of them. What recv(2) says; never EINTR.
+[[nodiscard]] ssize_t peek(int fd, std::span<std::byte> buffer);
+
 // FIN: no more bytes will be sent. What is queued still goes out.
 void finish_sending(int fd);
 
@@ -42,6 +49,9 @@ struct TcpFacts {
   std::uint64_t received = 0;  // bytes that arrived in order, read or not
   std::uint64_t sent = 0;      // bytes given to the socket, acknowledged or not
   std::uint64_t unread = 0;    // of those received
+  bool closed = false;         // by whatever: both streams have ended, or the connection has failed
+  bool ended = false;          // the other side has ended its stream
+  int error = 0;               // closed: what the socket said of it, which it says only once
 };
 [[nodiscard]] std::optional<TcpFacts> tcp_facts(int fd, bool connected_by_us);
 

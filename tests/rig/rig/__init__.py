@@ -1,0 +1,1 @@
+"""The fault rig: see tests/rig/README.md."""
