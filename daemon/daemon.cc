@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -19,6 +20,8 @@ namespace {
 // Fewer than this is no service but a riddle: better to say at the start what is missing.
 constexpr std::uint32_t kLeastSessions = 8;
 
+constexpr std::chrono::milliseconds kPreparation{500};
+
 // Where systemd's RuntimeDirectory= is, or would be.
 std::string default_admin_path(const std::string& program) {
   const char* given = std::getenv("RUNTIME_DIRECTORY");
@@ -34,12 +37,14 @@ sys::Result<void> check_descriptors(const relay::Engine& engine, std::uint32_t w
 
 }  // namespace
 
-Daemon::Daemon(const config::Program& program, const DaemonSettings& settings)
+Daemon::Daemon(const config::Program& program, const DaemonSettings& settings,
+               std::unique_ptr<relay::KeeperLink> keeper)
     : program_(program),
       settings_(settings),
       log_(settings.log.format, settings.log.level),
       admin_(loop_, log_),
-      patience_(loop_, [this] { end_now(relay::Reason::drained); }) {
+      patience_(loop_, [this] { end_now(relay::Reason::drained); }),
+      keeper_(std::move(keeper)) {
   // splice(2) to a reset connection raises it and has no MSG_NOSIGNAL.
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -51,17 +56,24 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("program", program_.name)
       .field("version", program_.version)
       .field("pid", ::getpid());
-  const sys::Signal terminate(loop_, SIGTERM,
-                              [this] { stage_ == Stage::draining ? end_now(relay::Reason::shutdown) : drain(); });
-  const sys::Signal interrupt(loop_, SIGINT, [this] { end_now(relay::Reason::shutdown); });
-  const sys::Signal hangup(loop_, SIGHUP, [this, &plan] {
+  const auto obey = [this, &plan](int number) {
+    if (number == SIGTERM) return stage_ == Stage::draining ? end_now(relay::Reason::shutdown) : drain();
+    if (number == SIGINT) return end_now(relay::Reason::shutdown);
     if (stage_ == Stage::draining) return;  // what is read now is of no use any more
-    notify("RELOADING=1");
+    tell_manager("RELOADING=1");
     plan.reload();
-    notify("READY=1");
-  });
-  const sys::SignalsAdmitted admitted({SIGTERM, SIGINT, SIGHUP});
-  engine_.emplace(loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); });
+    tell_manager("READY=1");
+  };
+  std::vector<std::unique_ptr<sys::Signal>> signals;
+  if (!keeper_) {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
+      signals.push_back(std::make_unique<sys::Signal>(loop_, number, [obey, number] { obey(number); }));
+    }
+  }
+  std::optional<sys::SignalsAdmitted> admitted;
+  if (!keeper_) admitted.emplace(std::initializer_list<int>{SIGTERM, SIGINT, SIGHUP});
+  engine_.emplace(
+      loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); }, keeper_.get());
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);
   add_pages(plan);
   if (auto started = start(plan); !started) {
@@ -70,26 +82,101 @@ sys::Exit Daemon::run(const Plan& plan) {
   }
   if (plan.started) plan.started(*engine_);
   stage_ = Stage::serving;
-  notify("READY=1");
+  if (keeper_) obey_keeper(obey);
+  tell_manager("READY=1");
   log_.line(sys::LogLevel::info, "ready")
       .field("loops", engine_->loops())
       .field("max_sessions", engine_->max_sessions());
   loop_.run();
+  if (leave_ != Leave::no) leave(leave_);
   engine_.reset();
+  if (keeper_) keeper_->detach();
   log_.line(sys::LogLevel::info, "stopped").field("program", program_.name);
-  return sys::Exit::ok;
+  return exit_;
+}
+
+// At an upgrade the old process serves meanwhile; after a crash everybody waits, so it is short.
+void Daemon::prepare(const Plan& plan) {
+  if (!plan.prepare) return;
+  enum class Wait : std::uint8_t { not_yet, running, over };
+  const auto wait = std::make_shared<Wait>(Wait::not_yet);  // the answer may come after the limit
+  plan.prepare([this, wait] {
+    if (*wait == Wait::running) loop_.stop();
+    *wait = Wait::over;
+  });
+  if (*wait == Wait::over) return;
+  sys::Timer limit(loop_, [this] { loop_.stop(); });
+  limit.start(kPreparation);
+  *wait = Wait::running;
+  loop_.run();
+  *wait = Wait::over;
+}
+
+void Daemon::obey_keeper(std::function<void(int number)> signal) {
+  const auto freeze_to = [this](Leave how) {
+    patience_.stop();
+    engine_->freeze([this, how] {
+      leave_ = how;
+      loop_.stop();
+    });
+  };
+  keeper_->attach(loop_, {.signal = std::move(signal),
+                          .freeze = [freeze_to] { freeze_to(Leave::to_next_worker); },
+                          .lost =
+                              [this, freeze_to] {
+                                log_.line(sys::LogLevel::error, "keeper_lost").field("watched", keeper_->is_watched());
+                                // Its service manager has ended the unit, and this process with it.
+                                exit_ = sys::Exit::failed;
+                                if (keeper_->is_watched()) return end_now(relay::Reason::shutdown);
+                                freeze_to(Leave::to_become_keeper);
+                              }});
+}
+
+// The sessions belong to the next process now: no destructor may touch them.
+void Daemon::leave(Leave how) {
+  log_.line(sys::LogLevel::info, "handed_over").field("sessions", engine_->sessions());
+  log_.finish();
+  if (how == Leave::to_become_keeper) {
+    relay::StateWriter state;
+    state.add({.kind = relay::KeeperKind::worker,
+               .items = {{.a = 0,
+                          .b = static_cast<std::uint32_t>(settings_.log.format),
+                          .c = static_cast<std::uint32_t>(settings_.log.level)}}},
+              {});
+    engine_->describe(state);
+    const sys::Error error = keeper_->become_keeper(state);
+    std::fprintf(stderr, "%s: %s\n", program_.name.c_str(), error.text().c_str());
+    ::_exit(static_cast<int>(sys::Exit::failed));
+  }
+  ::_exit(static_cast<int>(sys::Exit::ok));
+}
+
+void Daemon::tell_manager(std::string_view state) {
+  keeper_ ? keeper_->notify(state) : notify(state);
 }
 
 sys::Result<void> Daemon::start(const Plan& plan) {
   if (auto enough = check_descriptors(*engine_, plan.engine.max_sessions); !enough) return enough;
+  relay::Inheritance inheritance;
+  if (keeper_) {
+    prepare(plan);
+    auto handed = keeper_->greet(static_cast<std::uint32_t>(plan.engine.extension_bytes));
+    if (!handed) return tl::unexpected(handed.error());
+    inheritance = std::move(*handed);
+    resumed_ = static_cast<bool>(inheritance.table);
+  }
   if (auto opened = open_admin(); !opened) return opened;
-  return engine_->start();
+  return keeper_ ? engine_->take_over(std::move(inheritance)) : engine_->start();
 }
 
 // Where nobody asked for it, a missing admin socket is no reason not to serve.
 sys::Result<void> Daemon::open_admin() {
   for (const sys::Endpoint& endpoint : settings_.admin) {
-    if (const auto at = admin_.listen(endpoint); !at) return tl::unexpected(at.error());
+    const auto at = admin_.listen(endpoint);
+    if (at) continue;
+    if (!resumed_) return tl::unexpected(at.error());
+    // Sessions depend on this process; to see them is less than to serve them.
+    log_.line(sys::LogLevel::error, "admin_unavailable").field("error", at.error().text());
   }
   if (!settings_.admin.empty()) return {};
   if (const auto at = admin_.listen({.path = default_admin_path(program_.name)}); !at) {
@@ -116,7 +203,7 @@ void Daemon::add_pages(const Plan& plan) {
 
 void Daemon::drain() {
   stage_ = Stage::draining;
-  notify("STOPPING=1");
+  tell_manager("STOPPING=1");
   log_.line(sys::LogLevel::info, "draining").field("sessions", engine_->sessions());
   if (settings_.drain_timeout.count() > 0) patience_.start(settings_.drain_timeout);
   engine_->drain([this] { loop_.stop(); });

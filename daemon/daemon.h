@@ -8,7 +8,8 @@
 // Owns the control loop, the log, the admin server and, while it runs, the engine. All of it belongs to the thread that
 // made it. Signals: TERM drains, a second TERM or INT ends all sessions at once, HUP reads the settings again; however
 // many come and whenever, the exit code is 0 if it had started. run_program() sees to it that none comes through while
-// run() has no handlers.
+// run() has no handlers. With a keeper they come from there, and it may also have this process leave its sessions to
+// another one.
 #pragma once
 
 #include <functional>
@@ -23,6 +24,7 @@
 #include "daemon/session_page.h"
 #include "daemon/settings.h"
 #include "relay/engine.h"
+#include "relay/keeper_link.h"
 #include "sys/log.h"
 #include "sys/uv.h"
 
@@ -33,7 +35,10 @@ struct Plan {
   using MakePolicy = std::function<std::unique_ptr<relay::SessionPolicy>(relay::Engine&, unsigned loop)>;
 
   relay::EngineSettings engine;
-  MakePolicy make_policy;                       // the engine's table is there, its loops are not
+  MakePolicy make_policy;  // the engine's table is there, its loops are not
+  // Before sessions of another process are taken over: what is needed to go on with them. Not waited for long; may be
+  // empty.
+  std::function<void(std::function<void()> done)> prepare;
   std::function<void(relay::Engine&)> started;  // the engine runs, until run() returns; may be empty
   std::function<std::string()> config_text;     // the settings in force, for /config
   std::function<void()> reload;                 // on SIGHUP
@@ -42,7 +47,9 @@ struct Plan {
 
 class Daemon {
  public:
-  Daemon(const config::Program& program, const DaemonSettings& settings);
+  // `keeper`: this process's line to its keeper, if it has one.
+  Daemon(const config::Program& program, const DaemonSettings& settings,
+         std::unique_ptr<relay::KeeperLink> keeper = nullptr);
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
@@ -60,8 +67,14 @@ class Daemon {
  private:
   enum class Stage : std::uint8_t { starting, serving, draining };
 
+  enum class Leave : std::uint8_t { no, to_next_worker, to_become_keeper };
+
   [[nodiscard]] sys::Result<void> start(const Plan& plan);
   [[nodiscard]] sys::Result<void> open_admin();
+  void prepare(const Plan& plan);
+  void obey_keeper(std::function<void(int number)> signal);
+  void leave(Leave how);
+  void tell_manager(std::string_view state);
   void add_pages(const Plan& plan);
   void drain();
   void end_now(relay::Reason reason);
@@ -76,6 +89,10 @@ class Daemon {
   admin::Readiness readiness_;
   admin::AdminServer admin_;
   sys::Timer patience_;  // with a drain
+  std::unique_ptr<relay::KeeperLink> keeper_;
+  bool resumed_ = false;
+  Leave leave_ = Leave::no;
+  sys::Exit exit_ = sys::Exit::ok;
   std::optional<relay::Engine> engine_;
 };
 

@@ -28,6 +28,9 @@ constexpr std::array kTotals{
     Total{relay::kWakeupsWithoutProgress, "wakeups_without_progress_total",
           "Wake-ups of a session that moved no byte and changed nothing."},
     Total{relay::kResumedSessions, "sessions_resumed_total", "Sessions taken over from an earlier process."},
+    Total{relay::kUpgrades, "upgrades_total", "Processes that were replaced by a newer one, sessions and all."},
+    Total{relay::kWorkerDeaths, "worker_deaths_total",
+          "Processes that ended without being asked to, and whose sessions went on."},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A daemon's main: settings from file and flags, then the daemon's life.
+// A daemon's main: settings from file and flags, then the daemon's life, as the keeper that an operator starts or as
+// the worker that the keeper starts.
 //
 //   int main(int argc, char** argv) {
 //     return daemon::run_program<Edge, Settings>(argc, argv, settings_schema(), program());
@@ -12,6 +13,7 @@
 
 #include "config/config.h"
 #include "daemon/daemon.h"
+#include "daemon/keep.h"
 #include "sys/descriptor.h"
 #include "sys/signals.h"
 
@@ -25,11 +27,14 @@ int run_program(int argc, char** argv, const config::Schema<Settings>& schema, c
   sys::block_signals({SIGHUP, SIGUSR2});
   sys::fill_standard_streams();
   try {
+    if (const auto code = run_replaced_keeper(argc, argv, program)) return *code;
     auto loaded = config::load(argc, argv, schema, program);
     if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
     auto& settings = std::get<config::Loaded<Settings>>(loaded);
+    auto keeper = relay::KeeperLink::from_environment(relay::WorkerProgram::of(argc, argv));
+    if (!keeper && settings.settings.keeper) return run_keeper(argc, argv, program, settings.settings.log);
     sys::block_signals({SIGTERM, SIGINT});
-    Daemon daemon(program, settings.settings);
+    Daemon daemon(program, settings.settings, std::move(keeper));
     Application application(daemon, std::move(settings));
     const Plan plan = application.plan();
     return static_cast<int>(daemon.run(plan));

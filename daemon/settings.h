@@ -32,6 +32,7 @@ struct DaemonSettings {
   std::uint32_t max_sessions = relay::EngineSettings{}.max_sessions;
   PipeSettings pipes;
   sys::Duration drain_timeout{std::chrono::minutes(1)};
+  bool keeper = true;
 };
 
 [[nodiscard]] config::Schema<PipeSettings> pipe_schema();
@@ -61,6 +62,10 @@ void add_daemon_settings(config::Schema<T>& schema) {
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
       .option("drain_timeout", of(&DaemonSettings::drain_timeout),
               {.help = "how long sessions may go on after SIGTERM; 0 is until they end"})
+      .option("keeper", of(&DaemonSettings::keeper),
+              {.help = "run under a keeper process, so that sessions outlive crashes and upgrades (SIGUSR2) of the one "
+                       "that works; false is for debuggers",
+               .flag = "--keeper"})
       .check([](const T& settings, config::Report& report) { check_admin(settings, report); });
 }
 

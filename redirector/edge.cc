@@ -59,10 +59,14 @@ daemon::Plan Edge::plan() {
     plan.engine.listeners.push_back(daemon::named(listener));
   }
   plan.make_policy = [this](relay::Engine& engine, unsigned loop) { return make_policy(engine, loop); };
+  plan.prepare = [this](std::function<void()> done) {
+    asked_ = true;
+    resolver_.start(std::move(done));
+  };
   plan.started = [this](relay::Engine& engine) {
     engine_ = &engine;
     add_session_metrics(daemon_.metrics(), engine);
-    resolver_.start();
+    if (!asked_) resolver_.start();
     say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return config_text(); };
@@ -78,6 +82,7 @@ std::unique_ptr<EdgePolicy> Edge::make_policy(relay::Engine& engine, unsigned lo
 }
 
 void Edge::publish(std::size_t pool) {
+  if (engine_ == nullptr) return;  // whoever starts takes the views as they are then
   engine_->for_each_policy([pool, view = pools_[pool].view()](relay::SessionPolicy& policy) {
     static_cast<EdgePolicy&>(policy).replace(pool, view);
   });

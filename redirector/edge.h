@@ -38,6 +38,7 @@ class Edge {
   std::vector<Pool> pools_;
   Resolver resolver_;
   sys::Timer say_held_back_;
+  bool asked_ = false;               // the resolver has been, before the engine was there
   relay::Engine* engine_ = nullptr;  // the daemon's, while it runs
 };
 

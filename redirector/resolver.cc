@@ -2,6 +2,7 @@
 
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -19,7 +20,8 @@ std::string addresses_of(const Pool::Origin& origin) {
 Resolver::Resolver(sys::Loop& loop, sys::Log& log, std::vector<Pool>& pools, Changed changed)
     : loop_(loop), log_(log), pools_(pools), changed_(std::move(changed)) {}
 
-void Resolver::start() {
+void Resolver::start(std::function<void()> answered) {
+  answered_ = std::move(answered);
   questions_.clear();
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
     for (std::size_t origin = 0; origin < pools_[pool].origins().size(); ++origin) {
@@ -30,6 +32,13 @@ void Resolver::start() {
       ask(*questions_.back());
     }
   }
+  tell_if_answered();
+}
+
+void Resolver::tell_if_answered() {
+  const bool all = std::ranges::all_of(
+      questions_, [this](const auto& question) { return pools_[question->pool].origins()[question->origin].answered; });
+  if (all && answered_) std::exchange(answered_, nullptr)();
 }
 
 void Resolver::ask(Question& question) {
@@ -49,6 +58,7 @@ void Resolver::answered(Question& question, const Pool::Answer& answer) {
   question.timer.start(update.ask_again);
   log_update(pool, pool.origins()[question.origin], update);
   if (update.changed()) changed_(question.pool);
+  tell_if_answered();
 }
 
 void Resolver::log_update(const Pool& pool, const Pool::Origin& origin, const Pool::Update& update) {

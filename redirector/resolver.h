@@ -22,8 +22,9 @@ class Resolver {
   // `pools` is the owner's, and stays in its place; `changed` is told of each new view.
   Resolver(sys::Loop& loop, sys::Log& log, std::vector<Pool>& pools, Changed changed);
 
-  // Asks for every name now. To be called again when the origins of a pool have been changed.
-  void start();
+  // Asks for every name now. To be called again when the origins of a pool have been changed. `answered` follows once
+  // each has been answered in some way, at once if there is none.
+  void start(std::function<void()> answered = {});
 
  private:
   struct Question {
@@ -35,6 +36,7 @@ class Resolver {
 
   void ask(Question& question);
   void answered(Question& question, const Pool::Answer& answer);
+  void tell_if_answered();
   void log_update(const Pool& pool, const Pool::Origin& origin, const Pool::Update& update);
 
   sys::Loop& loop_;
@@ -42,6 +44,7 @@ class Resolver {
   std::vector<Pool>& pools_;
   Changed changed_;
   std::vector<std::unique_ptr<Question>> questions_;
+  std::function<void()> answered_;
 };
 
 }  // namespace ravelin::redirector

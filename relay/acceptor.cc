@@ -49,11 +49,48 @@ Acceptor::~Acceptor() {
   stop();
 }
 
-sys::Result<void> Acceptor::open() {
+sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
+  const bool must_go_on = !inherited.empty();
+  inherited_ = std::move(inherited);
   for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
-    if (auto opened = open(static_cast<std::uint16_t>(i)); !opened) return opened;
+    auto opened = open(static_cast<std::uint16_t>(i));
+    if (!opened && !must_go_on) return opened;
+    if (opened) continue;
+    log_.line(sys::LogLevel::error, "listener_unavailable")
+        .field("listener", settings_.listeners[i].name)
+        .field("error", opened.error().text());
   }
+  inherited_.clear();  // closes those that the settings do not name any more
   return {};
+}
+
+bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path) {
+  const auto found = std::ranges::find(inherited_, key, &Inheritance::Listener::key);
+  if (found == inherited_.end()) return false;
+  const auto address = sys::SocketAddress::local_of(found->fd.get());
+  indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
+  // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
+  (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
+  guard_against_silence(settings_.listeners[index].client, found->fd.get());
+  listeners_.push_back(
+      {index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key,
+       unix_path.empty() || unix_path.starts_with('@') ? sys::SocketFile() : sys::SocketFile(unix_path), nullptr});
+  inherited_.erase(found);
+  return true;
+}
+
+std::uint16_t Acceptor::translate(std::uint16_t inherited_index) const {
+  const auto found = std::ranges::find(indexes_, inherited_index, &std::pair<std::uint16_t, std::uint16_t>::first);
+  return found == indexes_.end() ? std::uint16_t{0} : found->second;
+}
+
+void Acceptor::for_each(const std::function<void(std::uint16_t, const std::string&, int)>& visit) const {
+  for (const Listener& listener : listeners_) visit(listener.index, listener.key, listener.fd.get());
+}
+
+void Acceptor::freeze() {
+  retry_.stop();
+  for (Listener& listener : listeners_) listener.poll.reset();
 }
 
 sys::Result<void> Acceptor::open(std::uint16_t index) {
@@ -63,10 +100,12 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
   if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
+    const std::string key = listener_key(endpoint.path);
+    if (take_inherited(index, key, endpoint.path)) return {};
     auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
     if (!opened) return tl::unexpected(opened.error());
     const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
-    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, std::move(opened->file), nullptr});
+    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, key, std::move(opened->file), nullptr});
     return {};
   }
   if (const auto literal = endpoint.literal()) return add(index, *literal);
@@ -91,12 +130,14 @@ sys::Result<void> Acceptor::open(std::uint16_t index) {
 }
 
 sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
+  const std::string key = listener_key(address);
+  if (take_inherited(index, key, {})) return {};
   auto fd = listen_on(address, settings_.listeners[index].backlog);
   if (!fd) return tl::unexpected(fd.error());
   if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
   guard_against_silence(settings_.listeners[index].client, fd->get());
   const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, {}, nullptr});
+  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, {}, nullptr});
   return {};
 }
 

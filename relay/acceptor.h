@@ -9,9 +9,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
+#include "relay/inheritance.h"
 #include "relay/relay_loop.h"
 #include "relay/settings.h"
 #include "sys/log.h"
@@ -28,10 +32,18 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor();
 
-  // Opens every listener of the settings, or none and says which address failed and why.
-  [[nodiscard]] sys::Result<void> open();
+  // Opens every listener of the settings, or none and says which address failed and why. Those that another process has
+  // left are taken instead of opened anew, with all that waits in them; with any of them there, one that cannot be
+  // opened is logged and left out, because sessions depend on this process already.
+  [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited);
   void start();
-  void stop();  // for good; what waits in the backlog is refused when the listeners are closed
+  void stop();    // for good; what waits in the backlog is refused when the listeners are closed
+  void freeze();  // the listeners stay open, for the next process
+
+  // Calls `visit` with each open listener's index in the settings, its key between processes, and its descriptor.
+  void for_each(const std::function<void(std::uint16_t index, const std::string& key, int fd)>& visit) const;
+  // What an inherited listener's index is in these settings; 0 for one that they do not name any more.
+  [[nodiscard]] std::uint16_t translate(std::uint16_t inherited_index) const;
 
   // A session has ended somewhere: accepting may go on. Control loop.
   void session_ended();
@@ -46,11 +58,13 @@ class Acceptor {
     sys::UniqueFd fd;
     sys::SocketAddress address;
     std::string unix_path;
+    std::string key;
     sys::SocketFile file;
     std::unique_ptr<sys::Poll> poll;
   };
 
   [[nodiscard]] sys::Result<void> open(std::uint16_t index);
+  [[nodiscard]] bool take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path);
   [[nodiscard]] sys::Result<void> add(std::uint16_t index, const sys::SocketAddress& address);
   void accept_from(const Listener& listener);
   [[nodiscard]] bool is_full(std::uint32_t on_the_way) const;
@@ -65,6 +79,8 @@ class Acceptor {
   CounterBlock& counters_;
   const std::vector<std::unique_ptr<RelayLoop>>& loops_;
   std::vector<Listener> listeners_;
+  std::vector<Inheritance::Listener> inherited_;                  // not taken yet
+  std::vector<std::pair<std::uint16_t, std::uint16_t>> indexes_;  // inherited, and what it is now
   sys::Timer retry_;
   std::atomic<bool> full_{false};  // sequentially consistent with the loops' loads, or both sides could miss an end
   bool paused_ = false;

@@ -3,9 +3,13 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "relay/acceptor.h"
+#include "relay/keeper_link.h"
+#include "relay/keeper_state.h"
 #include "relay/relay_loop.h"
 #include "sys/descriptor.h"
 
@@ -26,6 +30,8 @@ unsigned processors() {
 constexpr std::uint32_t kMostByDefault = 1U << 20;
 constexpr std::size_t kMostSessions = 4'000'000;
 
+constexpr std::uint32_t kSpareSlots = 64;
+
 // A session needs two descriptors, a pipe of the pool two more.
 std::uint32_t sessions_within(std::size_t descriptors, std::uint32_t pipes) {
   const std::size_t kept = kReservedDescriptors + 2 * std::size_t{pipes};
@@ -36,8 +42,13 @@ std::uint32_t sessions_within(std::size_t descriptors, std::uint32_t pipes) {
 
 }  // namespace
 
-Engine::Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy)
-    : control_(control), log_(log), settings_(std::move(settings)), make_policy_(std::move(make_policy)) {
+Engine::Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy,
+               KeeperLink* keeper)
+    : control_(control),
+      log_(log),
+      settings_(std::move(settings)),
+      make_policy_(std::move(make_policy)),
+      keeper_(keeper) {
   if (settings_.loops == 0) settings_.loops = processors();
   settings_.max_pipes = std::max(settings_.max_pipes, settings_.loops * 2);  // one each way, at the least
   const std::uint32_t possible = sessions_within(sys::raise_descriptor_limit(), settings_.max_pipes);
@@ -64,16 +75,22 @@ void Engine::close() {
 }
 
 sys::Result<void> Engine::start() {
+  if (auto created = create_table(); !created) return created;
+  return start_loops(false);
+}
+
+sys::Result<void> Engine::create_table() {
   // Some slots more for each loop: the counts of sessions and of slots change at different moments of a session's end.
   auto table = SessionTable::create({.loops = settings_.loops,
-                                     .sessions = settings_.max_sessions + settings_.loops * 64,
+                                     .sessions = settings_.max_sessions + settings_.loops * kSpareSlots,
                                      .pipes = settings_.max_pipes,
                                      .extension_bytes = static_cast<std::uint32_t>(settings_.extension_bytes)});
   if (!table) return tl::unexpected(table.error());
   table_ = std::move(*table);
-  return start_loops(false);
+  return keeper_ != nullptr ? keeper_->hold_table(table_) : sys::Result<void>();
 }
 
+// The table's size was settled by the process that made it.
 sys::Result<void> Engine::resume(SessionTable table) {
   if (table.shape().extension_bytes != settings_.extension_bytes) {
     return sys::fail(0, "the session table belongs to another program");
@@ -83,7 +100,56 @@ sys::Result<void> Engine::resume(SessionTable table) {
   return start_loops(true);
 }
 
-sys::Result<void> Engine::start_loops(bool resumed) {
+sys::Result<void> Engine::take_over(Inheritance inheritance) {
+  const bool resumed = static_cast<bool>(inheritance.table);
+  if (resumed) {
+    auto table = SessionTable::open(std::move(inheritance.table));
+    if (!table) return tl::unexpected(table.error());
+    if (table->shape().extension_bytes != settings_.extension_bytes) {
+      return sys::fail(0, "the session table belongs to another program");
+    }
+    table_ = std::move(*table);
+    settings_.loops = table_.shape().loops;
+    const std::uint32_t spare = settings_.loops * kSpareSlots;
+    const std::uint32_t slots = table_.shape().sessions;
+    settings_.max_sessions = std::min(settings_.max_sessions, slots > spare ? slots - spare : 1);
+  } else if (auto created = create_table(); !created) {
+    return created;
+  }
+  if (auto made = make_loops(); !made) {
+    close();
+    return made;
+  }
+  if (!inheritance.draining) {
+    if (auto opened = acceptor_->open(std::move(inheritance.listeners)); !opened) {
+      close();
+      return opened;
+    }
+  }
+  if (resumed) {
+    table_.control_counters().add(inheritance.cause == HandOverCause::upgrade ? kUpgrades : kWorkerDeaths);
+    claim_ = claim(table_, inheritance, [this](std::uint16_t index) { return acceptor_->translate(index); });
+    for (const auto& loop : loops_) loop->adopt();
+  }
+  // Now, and not before, the table names this process's descriptors; until now the keeper has kept its own.
+  if (auto settled = keeper_->settle_inheritance(table_); !settled) {
+    close();
+    return settled;
+  }
+  for (const auto& loop : loops_) loop->start();
+  tell_keeper();
+  acceptor_->start();
+  return {};
+}
+
+void Engine::tell_keeper() {
+  acceptor_->for_each(
+      [this](std::uint16_t index, const std::string& key, int fd) { (void)keeper_->hold_listener(index, key, fd); });
+  keeper_->running(claim_.sessions, claim_.lost);
+  claim_ = {};
+}
+
+sys::Result<void> Engine::make_loops() {
   mail_ = std::make_unique<sys::Mailbox>(control_);
   ended_ = std::make_unique<sys::Async>(control_, [this] {
     acceptor_->session_ended();
@@ -93,20 +159,72 @@ sys::Result<void> Engine::start_loops(bool resumed) {
     if (draining_.load() || acceptor_->is_waiting_for_an_end()) ended_->send();
   };
   for (unsigned i = 0; i < settings_.loops; ++i) {
-    loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended));
+    KeeperChannel channel;
+    if (keeper_ != nullptr) {
+      auto opened = keeper_->open_loop(i);
+      if (!opened) return tl::unexpected(opened.error());
+      channel = std::move(*opened);
+    }
+    loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended, std::move(channel)));
   }
   acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), loops_);
-  if (auto opened = acceptor_->open(); !opened) {
+  return {};
+}
+
+sys::Result<void> Engine::start_loops(bool resumed) {
+  auto opened = make_loops();
+  if (opened) opened = acceptor_->open(std::vector<Inheritance::Listener>{});
+  if (!opened) {
     close();
     return opened;
   }
-  for (const auto& loop : loops_) loop->start(resumed);
+  for (const auto& loop : loops_) {
+    if (resumed) loop->adopt();
+    loop->start();
+  }
   acceptor_->start();
   return {};
 }
 
+void Engine::freeze(std::function<void()> frozen) {
+  acceptor_->freeze();
+  const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
+  for (const auto& loop : loops_) {
+    loop->freeze([this, left, frozen] {
+      if (left->fetch_sub(1) == 1) mail_->post(frozen);
+    });
+  }
+}
+
+void Engine::describe(StateWriter& state) const {
+  const auto fd_of = [](int fd) { return std::array<int, 1>{fd}; };
+  state.add(
+      {.kind = KeeperKind::table,
+       .items = {{.a = SessionTable::kLayoutVersion, .b = table_.shape().extension_bytes, .c = table_.shape().sessions},
+                 {.a = table_.shape().pipes}}},
+      fd_of(table_.fd()));
+  acceptor_->for_each([&](std::uint16_t index, const std::string& key, int fd) {
+    state.add({.kind = KeeperKind::listener, .items = {{.a = index}}, .text = key}, fd_of(fd));
+  });
+  for (std::uint32_t i = 0; i < table_.shape().pipes; ++i) {
+    const PipeRecord& pipe = table_.pipe(i);
+    if (pipe.in < 0) continue;
+    state.add({.kind = KeeperKind::pipes, .items = {{.a = i, .b = 2}}}, std::array<int, 2>{pipe.in, pipe.out});
+  }
+  const std::uint32_t used = table_.slots_used();
+  for (std::uint32_t slot = 0; slot < used; ++slot) {
+    const SessionRecord& record = table_.record(slot);
+    if (record.phase == Phase::free || record.client_fd < 0) continue;
+    const std::array<int, 2> fds{record.client_fd, record.origin_fd};
+    const bool open = record.phase == Phase::relaying && record.origin_fd >= 0;
+    state.add({.kind = KeeperKind::sessions, .items = {{.a = slot, .b = record.generation, .c = open ? 2U : 1U}}},
+              std::span(fds).first(open ? 2 : 1));
+  }
+}
+
 void Engine::drain(std::function<void()> done) {
   acceptor_->stop();
+  if (keeper_ != nullptr) keeper_->listeners_closed();
   drained_ = std::move(done);
   draining_.store(true);
   ended_->send();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "relay/counters.h"
+#include "relay/inheritance.h"
 #include "relay/policy.h"
 #include "relay/session_table.h"
 #include "relay/settings.h"
@@ -24,13 +25,17 @@
 namespace ravelin::relay {
 
 class Acceptor;
+class KeeperLink;
 class RelayLoop;
+class StateWriter;
 
 class Engine {
  public:
   using PolicyFactory = std::function<std::unique_ptr<SessionPolicy>(unsigned loop)>;
 
-  Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy);
+  // `keeper`: the process's line to its keeper, if it has one; borrowed.
+  Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, PolicyFactory make_policy,
+         KeeperLink* keeper = nullptr);
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
   ~Engine();
@@ -43,6 +48,15 @@ class Engine {
   // every session in it. Sessions that had not reached `relaying` start again from their client; listeners are opened
   // if settings name any.
   [[nodiscard]] sys::Result<void> resume(SessionTable table);
+
+  // Goes on with what the keeper has handed over, or starts anew if that was nothing.
+  [[nodiscard]] sys::Result<void> take_over(Inheritance inheritance);
+
+  // All loops and the acceptor touch nothing any more; `frozen` follows on the control loop when that is so. After that
+  // only the end of the process may come: the sessions are another one's.
+  void freeze(std::function<void()> frozen);
+  // What a keeper has to know to go on from here. Frozen engines only.
+  void describe(StateWriter& state) const;
 
   // Stops accepting and calls `done` once no session is left.
   void drain(std::function<void()> done);
@@ -64,7 +78,10 @@ class Engine {
   void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
 
  private:
+  [[nodiscard]] sys::Result<void> create_table();
+  [[nodiscard]] sys::Result<void> make_loops();
   [[nodiscard]] sys::Result<void> start_loops(bool resumed);
+  void tell_keeper();
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);
   void close();
@@ -73,6 +90,8 @@ class Engine {
   sys::Log& log_;
   EngineSettings settings_;
   PolicyFactory make_policy_;
+  KeeperLink* keeper_;
+  Claim claim_;
   SessionTable table_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;
   std::unique_ptr<Acceptor> acceptor_;

@@ -7,14 +7,24 @@
 #include "sys/signals.h"
 
 namespace ravelin::relay {
+namespace {
+
+constexpr std::chrono::seconds kBeat{2};
+
+}  // namespace
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                     std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended)
+                     std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper)
     : on_ended_(std::move(on_ended)), policy_(std::move(policy)) {
   sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, [this] {
     load_.fetch_sub(1);
     on_ended_();
   });
+  keeper_ = std::move(keeper);
+  if (keeper_) {
+    beat_ = std::make_unique<sys::Timer>(loop_, [this] { (void)keeper_.send({.kind = KeeperKind::beat}); });
+    beat_->start(kBeat, kBeat);
+  }
   mail_ = std::make_unique<sys::Mailbox>(loop_);
 }
 
@@ -27,18 +37,29 @@ RelayLoop::~RelayLoop() {
     thread_.join();
   }
   mail_.reset();
+  beat_.reset();
   sessions_.reset();
 }
 
-void RelayLoop::start(bool resumed) {
-  if (resumed) {
-    load_.store(sessions_->adopt());
-    sessions_->resume_adopted();
-  }
+void RelayLoop::adopt() {
+  load_.store(sessions_->adopt());
+  adopted_ = true;
+}
+
+void RelayLoop::start() {
   const sys::SignalsBlocked blocked;
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "relay");
+    if (adopted_) sessions_->resume_adopted();
     loop_.run();
+  });
+}
+
+void RelayLoop::freeze(std::function<void()> frozen) {
+  post([this, frozen = std::move(frozen)](Sessions& sessions, SessionPolicy&) {
+    sessions.freeze();
+    loop_.stop();
+    frozen();
   });
 }
 

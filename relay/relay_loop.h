@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "relay/keeper_channel.h"
 #include "relay/policy.h"
 #include "relay/session_table.h"
 #include "relay/sessions.h"
@@ -18,15 +19,20 @@ namespace ravelin::relay {
 
 class RelayLoop {
  public:
-  // `on_ended` is called on this loop's thread after each session's end.
+  // `on_ended` is called on this loop's thread after each session's end. `keeper`: the loop's line to the keeper,
+  // closed if there is none.
   RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-            std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended);
+            std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper);
   RelayLoop(const RelayLoop&) = delete;
   RelayLoop& operator=(const RelayLoop&) = delete;
   ~RelayLoop();  // ends the sessions that are left, then the thread
 
-  // Starts the thread; `resumed`: with the sessions that stand in the table, counted in load() already on return.
-  void start(bool resumed);
+  // Counts the sessions that stand in the table and tells the policy of them; start() goes on with them.
+  void adopt();
+  void start();
+  // Any thread. The loop touches nothing from some moment on, `frozen` is called on its thread then; only the end of
+  // the process may follow.
+  void freeze(std::function<void()> frozen);
 
   // Any thread. Accepted clients count from the moment they are handed over.
   void hand_over(std::vector<Accepted> clients);
@@ -41,6 +47,9 @@ class RelayLoop {
   std::unique_ptr<Sessions> sessions_;
   std::unique_ptr<sys::Mailbox> mail_;
   std::thread thread_;
+  bool adopted_ = false;
+  KeeperChannel keeper_;
+  std::unique_ptr<sys::Timer> beat_;  // with a keeper
 };
 
 }  // namespace ravelin::relay

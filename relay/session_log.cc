@@ -34,6 +34,7 @@ bool is_failure(Reason reason) {
     case Reason::no_source_port:
     case Reason::no_descriptors:
     case Reason::internal:
+    case Reason::poisonous:
       return true;
     default:
       return false;

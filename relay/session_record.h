@@ -56,6 +56,8 @@ enum class Reason : std::uint8_t {
   drained,              // closed by a drain that ran out of patience
   shutdown,             // the program was told to stop at once
   internal,             // a system call failed in a way that no rule foresees
+  process_died,         // the process ended while the session was in set-up and known to it alone
+  poisonous,            // two processes died of what this session made them do
   kCount
 };
 [[nodiscard]] std::string_view name(Reason reason);

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <cstring>
@@ -94,6 +96,21 @@ sys::Result<SessionTable> SessionTable::map(sys::UniqueFd memfd, const Shape& sh
   table.records_ = table.pipes_ + whole_pages(sizeof(PipeRecord) * shape.pipes);
   table.extensions_ = table.records_ + whole_pages(sizeof(SessionRecord) * shape.sessions);
   return table;
+}
+
+std::uint32_t SessionTable::slots_used() const {
+  const off_t first = records_ - base_.get();
+  const off_t end = extensions_ - base_.get();
+  off_t used = first;
+  for (off_t at = first; at < end;) {
+    const off_t data = ::lseek(memfd_.get(), at, SEEK_DATA);
+    if (data < 0 || data >= end) break;
+    at = ::lseek(memfd_.get(), data, SEEK_HOLE);
+    if (at < 0) return shape_.sessions;  // not a file that knows its holes
+    used = std::min(at, end);
+  }
+  const auto slots = static_cast<std::size_t>(used - first) / sizeof(SessionRecord);
+  return static_cast<std::uint32_t>(std::min<std::size_t>(slots, shape_.sessions));
 }
 
 void SessionTable::Unmapper::operator()(std::byte* base) const {

@@ -27,6 +27,11 @@ struct PipeRecord {
   std::int32_t out = -1;  // and leave here
 };
 
+// A session by slot and generation; never 0.
+[[nodiscard]] constexpr std::uint64_t session_mark(std::uint32_t slot, std::uint32_t generation) {
+  return std::uint64_t{generation} << 32 | slot;
+}
+
 class SessionTable {
  public:
   // Grows with every change of the layout below; a process refuses a table of a layout that it does not know.
@@ -47,6 +52,9 @@ class SessionTable {
 
   [[nodiscard]] int fd() const { return memfd_.get(); }
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  // No slot from here on has ever been used. Asked of the file's holes: to read a slot that was not used would make it
+  // cost memory.
+  [[nodiscard]] std::uint32_t slots_used() const;
 
   [[nodiscard]] SessionRecord& record(std::uint32_t slot) const;
   [[nodiscard]] std::span<std::byte> extension(std::uint32_t slot) const;

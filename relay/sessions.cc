@@ -85,10 +85,12 @@ SessionId Sessions::new_id(std::int64_t wall_us) {
 }
 
 void Sessions::on_event(Readiness::Event event) {
+  if (frozen_) return;
   const auto place = static_cast<Place>((event.token & 0xffffffff) >> 1);
   const Side side = (event.token & 1) != 0 ? Side::origin : Side::client;
   SessionRecord& record = slots_.record(place);
   if (record.generation != event.token >> 32) return;  // fetched before that session ended
+  counters_.work_on(session_mark(slots_.slot_of(place), record.generation));
   // Told once, and perhaps long before the mark or the end is reached.
   if ((event.flags & EPOLLPRI) != 0) record.flow_from(side).urgent = 1;
   if ((event.flags & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) record.flow_from(side).ending = 1;
@@ -106,7 +108,9 @@ void Sessions::on_event(Readiness::Event event) {
   }
 }
 
+// The end of a batch of events, too: the loop works on nothing for now.
 void Sessions::arm_timer() {
+  counters_.work_on(0);
   const auto next = deadlines_.next();
   // A timer that runs out too early costs one look; one that is moved at every byte costs more.
   if (!next || (timer_due_ != 0 && timer_due_ <= *next)) return;
@@ -197,6 +201,9 @@ std::uint32_t Sessions::adopt() {
   std::vector<bool> owned_pipes(table_.shape().pipes, false);
   slots_.adopt([&](Place place) {
     adopted_.push_back(place);
+    counters_.add(kResumedSessions);
+    // All that others may ask about is there again before the first byte moves.
+    if (slots_.record(place).phase == Phase::relaying) policy_.relaying(slots_.view(place));
     for (const FlowRecord* flow : {&slots_.record(place).up, &slots_.record(place).down}) {
       if (flow->pipe != FlowRecord::kNoPipe) owned_pipes[static_cast<std::size_t>(flow->pipe)] = true;
     }
@@ -218,7 +225,6 @@ void Sessions::resume_adopted() {
 
 void Sessions::resume(Place place) {
   SessionRecord& record = slots_.record(place);
-  counters_.add(kResumedSessions);
   if (record.phase == Phase::closing) return end(place, record.end_side, record.end_kind, record.reason);
   const Resumption resumption = take_stock(record, pipes_, buffer_);
   if (resumption.action == Resumption::Action::end) {
@@ -230,6 +236,7 @@ void Sessions::resume(Place place) {
     return;
   }
   const std::int64_t now = monotonic_ms();
+  if (resumption.action != Resumption::Action::relay) record.attempts = 0;  // whatever was tried, it starts again
   switch (resumption.action) {
     case Resumption::Action::wait:
       if (!options(record).wait_for_client) return connect(place);

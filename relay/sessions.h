@@ -47,6 +47,8 @@ class Sessions {
   [[nodiscard]] std::uint32_t adopt();
   void resume_adopted();
   void end_all(Reason reason);
+  // Another process takes over: nothing is touched any more.
+  void freeze() { frozen_ = true; }
   void for_each(const std::function<void(const SessionView&)>& visit) const;
 
  private:
@@ -90,6 +92,7 @@ class Sessions {
   std::function<void()> on_ended_;
   Slots slots_;
   std::vector<Place> adopted_;
+  bool frozen_ = false;
   PipePool pipes_;
   Pump pump_;
   Deadlines deadlines_;

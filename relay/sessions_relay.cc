@@ -136,6 +136,7 @@ void Sessions::run_ready() {
     const auto place = static_cast<Place>((ready & 0xffffffff) >> 1);
     const SessionRecord& record = slots_.record(place);
     if (record.generation != ready >> 32 || record.phase != Phase::relaying) continue;
+    counters_.work_on(session_mark(slots_.slot_of(place), record.generation));
     if (run_flow(place, Side::client)) continue;
     (void)run_flow(place, Side::origin);
   }

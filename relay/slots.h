@@ -4,6 +4,7 @@
 // what a loop keeps for its slots in private memory lies dense. Used from the loop's thread only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -44,7 +45,8 @@ class Slots {
   // Learns from the records which places are taken. `place_is_taken` follows for each, in order.
   template <class Visit>
   void adopt(Visit place_is_taken) {
-    for (std::uint32_t place = count_; place > 0; --place) {
+    const std::uint32_t used = table_.slots_used() / table_.shape().loops + 1;
+    for (std::uint32_t place = std::min(count_, used); place > 0; --place) {
       if (record(place - 1).phase == Phase::free && record(place - 1).generation == 0) continue;
       unused_from_ = place;
       break;

@@ -143,7 +143,13 @@ Log::Log(LogFormat format, LogLevel least, int fd) : format_(format) {
 }
 
 Log::~Log() {
+  finish();
+}
+
+void Log::finish() {
+  if (!sink_) return;
   sink_->output->finish();
+  sink_.reset();
 }
 
 bool Log::enabled(LogLevel level) const {

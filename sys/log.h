@@ -64,6 +64,9 @@ class Log {
   [[nodiscard]] bool enabled(LogLevel level) const;
   void set_level(LogLevel least);
   [[nodiscard]] std::uint64_t dropped() const;
+  // Writes what is waiting, as ~Log() does, for a program that ends without destructors. Nothing may be logged any
+  // more.
+  void finish();
 
  private:
   friend class LogLine;

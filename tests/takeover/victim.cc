@@ -22,7 +22,7 @@ Victim::Victim(const std::string& program, const sys::SocketAddress& origin) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, in.get(), 2);
-  std::vector<std::string> words{program, "--listen", "127.0.0.1:0", "--origin", origin.text(), "--loops", "2"};
+  std::vector<std::string> words{program, "--listen", "127.0.0.1:0", "--origin", origin.text(), "--loops", "2", "--keeper=false"};
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);

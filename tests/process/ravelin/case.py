@@ -48,9 +48,14 @@ class ProcessTest(unittest.TestCase):
 
     def daemon(self, name, *arguments, ports=(), prefix=(), wait=True, **popen):
         """Starts build/<preset>/bin/<name> with an admin socket and a JSON log."""
-        admin = f"{self.folder}/{name}-{len(self._daemons)}.sock"
+        return self.daemon_at(program(name), *arguments, ports=ports, prefix=prefix, wait=wait, **popen)
+
+    def daemon_at(self, path, *arguments, ports=(), prefix=(), wait=True, **popen):
+        """The same, from a file of the test's choice."""
+        path = str(path)
+        admin = f"{self.folder}/{pathlib.Path(path).name}-{len(self._daemons)}.sock"
         common = ["--admin", f"unix:{admin}", "--log-format", "json"]
-        started = daemons.Daemon(program(name), [*prefix, program(name), *arguments, *common], admin, ports, **popen)
+        started = daemons.Daemon(path, [*prefix, path, *arguments, *common], admin, ports, **popen)
         self._daemons.append(started)
         started.port = ports[0] if ports else None
         started.address = f"127.0.0.1:{started.port}"

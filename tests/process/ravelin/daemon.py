@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import threading
+import time
 
 from .admin import Admin
 from .waiting import PATIENCE, patience, wait_until
@@ -40,10 +41,15 @@ def process_tree(pid):
 
 
 def _command_of(pid):
-    try:
-        return pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode()
-    except OSError:
-        return None
+    """The program's name as it was started; a process in the middle of an exec has none for a moment."""
+    for _ in range(100):
+        try:
+            if name := pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0].decode():
+                return name
+        except OSError:
+            return None
+        time.sleep(0.001)
+    return None
 
 
 def sockets_of(pid):
@@ -97,6 +103,11 @@ class Daemon:
                 return member
         return self.process.pid
 
+    @property
+    def worker(self):
+        """The process that has the sessions: with a keeper its child."""
+        return process_tree(self.pid)[1]
+
     def _read_log(self):
         for raw in self.process.stderr:
             text = raw.decode(errors="replace").rstrip("\n")
@@ -114,7 +125,10 @@ class Daemon:
             if self.process.poll() is not None:
                 self._reader.join()
                 raise AssertionError(f"{self.arguments} ended with {self.process.returncode}:\n{self.log_text()}")
-            return all(map(is_listening, self.ports)) and (not self.admin or os.path.exists(self.admin.path))
+            if not all(map(is_listening, self.ports)) or (self.admin and not os.path.exists(self.admin.path)):
+                return False
+            # Its last descriptor is open when it says so, where the level lets it.
+            return "--log-level" in self.arguments or self.events("ready")
 
         wait_until(ready, f"{self.program} to listen")
         self._sockets_at_rest = sockets_of(self.pid)

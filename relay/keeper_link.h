@@ -1,0 +1,83 @@
+// The worker's side of the control channel: from the moment when it has read its settings to its end.
+//
+//   auto link = KeeperLink::from_environment(program);        // null: this process has no keeper
+//   auto inheritance = link->greet(sizeof(MyExtension));      // waits until it is this process's turn
+//   ... the engine starts over it ...
+//   link->attach(control_loop, {...});
+//   link->running(claim);
+//
+// Belongs to the control loop's thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "relay/inheritance.h"
+#include "relay/keeper_channel.h"
+#include "relay/keeper_state.h"
+#include "relay/session_table.h"
+#include "relay/worker_process.h"
+#include "sys/log.h"
+#include "sys/uv.h"
+
+namespace ravelin::relay {
+
+class KeeperLink {
+ public:
+  struct Callbacks {
+    std::function<void(int number)> signal;  // what the operator sent to the keeper
+    std::function<void()> freeze;            // another worker takes over
+    std::function<void()> lost;              // the keeper is gone
+  };
+
+  // What $RAVELIN_KEEPER_CHANNEL names, if it names one; the variable is gone afterwards.
+  [[nodiscard]] static std::unique_ptr<KeeperLink> from_environment(WorkerProgram program);
+  KeeperLink(KeeperChannel channel, WorkerProgram program);
+  KeeperLink(const KeeperLink&) = delete;
+  KeeperLink& operator=(const KeeperLink&) = delete;
+
+  // Blocks until the keeper has handed over what there is.
+  [[nodiscard]] sys::Result<Inheritance> greet(std::uint32_t extension_bytes);
+
+  void attach(sys::Loop& loop, Callbacks callbacks);
+  void detach();
+
+  // What the keeper is to hold.
+  [[nodiscard]] sys::Result<void> hold_table(const SessionTable& table);
+  [[nodiscard]] sys::Result<void> hold_listener(std::uint16_t index, const std::string& key, int fd);
+  [[nodiscard]] sys::Result<KeeperChannel> open_loop(std::uint32_t index);
+  // From now on whatever happens to this process, what the table names lives on. Before there are sessions.
+  [[nodiscard]] sys::Result<void> settle_inheritance(const SessionTable& table);
+  void listeners_closed();
+  void running(std::uint32_t sessions, std::uint32_t lost);
+  void notify(std::string_view state);
+
+  // A service manager that watches the keeper ends the unit with it: then there is nothing to go on for.
+  [[nodiscard]] bool is_watched() const { return is_watched_; }
+
+  // Replaces this process by a keeper that starts from `state`. Returns only if that fails.
+  [[nodiscard]] sys::Error become_keeper(StateWriter& state);
+
+ private:
+  void hear();
+  [[nodiscard]] sys::Result<void> start_heir();
+  void watch_heir(sys::Loop& loop);
+
+  KeeperChannel channel_;
+  WorkerProgram program_;
+  sys::UniqueFd executable_;  // what this process runs, whatever lies at the path
+  sys::UniqueFd self_;        // a pidfd of this process
+  const SessionTable* table_ = nullptr;
+  pid_t heir_ = -1;
+  bool is_watched_ = false;
+  Callbacks callbacks_;
+  std::unique_ptr<sys::Poll> poll_;
+  std::unique_ptr<sys::Timer> beat_;
+  sys::UniqueFd heir_end_;  // a pidfd of the heir
+  std::unique_ptr<sys::Poll> heir_poll_;
+};
+
+}  // namespace ravelin::relay
