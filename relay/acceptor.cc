@@ -50,7 +50,8 @@ Acceptor::~Acceptor() {
 }
 
 sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
-  const bool must_go_on = !inherited.empty();
+  const bool must_go_on =
+      std::ranges::any_of(inherited, [](const auto& listener) { return static_cast<bool>(listener.fd); });
   inherited_ = std::move(inherited);
   for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
     auto opened = open(static_cast<std::uint16_t>(i));
@@ -67,8 +68,12 @@ sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
 bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path) {
   const auto found = std::ranges::find(inherited_, key, &Inheritance::Listener::key);
   if (found == inherited_.end()) return false;
+  if (!found->fd) {
+    inherited_.erase(found);
+    return true;
+  }
   const auto address = sys::SocketAddress::local_of(found->fd.get());
-  indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
+  if (found->index != Inheritance::kNoListener) indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
   // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
   (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
   guard_against_silence(settings_.listeners[index].client, found->fd.get());
@@ -79,9 +84,9 @@ bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const
   return true;
 }
 
-std::uint16_t Acceptor::translate(std::uint16_t inherited_index) const {
+std::optional<std::uint16_t> Acceptor::translate(std::uint16_t inherited_index) const {
   const auto found = std::ranges::find(indexes_, inherited_index, &std::pair<std::uint16_t, std::uint16_t>::first);
-  return found == indexes_.end() ? std::uint16_t{0} : found->second;
+  return found == indexes_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void Acceptor::for_each(const std::function<void(std::uint16_t, const std::string&, int)>& visit) const {

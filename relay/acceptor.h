@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,7 +35,8 @@ class Acceptor {
 
   // Opens every listener of the settings, or none and says which address failed and why. Those that another process has
   // left are taken instead of opened anew, with all that waits in them; with any of them there, one that cannot be
-  // opened is logged and left out, because sessions depend on this process already.
+  // opened is logged and left out, because sessions depend on this process already. Inherited ones without a descriptor
+  // are only known to be there: what is open afterwards is what they lack.
   [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited);
   void start();
   void stop();    // for good; what waits in the backlog is refused when the listeners are closed
@@ -42,8 +44,8 @@ class Acceptor {
 
   // Calls `visit` with each open listener's index in the settings, its key between processes, and its descriptor.
   void for_each(const std::function<void(std::uint16_t index, const std::string& key, int fd)>& visit) const;
-  // What an inherited listener's index is in these settings; 0 for one that they do not name any more.
-  [[nodiscard]] std::uint16_t translate(std::uint16_t inherited_index) const;
+  // What an inherited listener's index is in these settings; nothing for one that they do not name any more.
+  [[nodiscard]] std::optional<std::uint16_t> translate(std::uint16_t inherited_index) const;
 
   // A session has ended somewhere: accepting may go on. Control loop.
   void session_ended();

@@ -69,6 +69,7 @@ Engine::~Engine() {
 // The loops first: while their threads run they look at the acceptor and post to this loop.
 void Engine::close() {
   loops_.clear();
+  close_ahead();
   acceptor_.reset();
   ended_.reset();
   mail_.reset();
@@ -76,6 +77,7 @@ void Engine::close() {
 
 sys::Result<void> Engine::start() {
   if (auto created = create_table(); !created) return created;
+  name_listeners();
   return start_loops(false);
 }
 
@@ -127,9 +129,13 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     }
   }
   if (resumed) {
-    table_.control_counters().add(inheritance.cause == HandOverCause::upgrade ? kUpgrades : kWorkerDeaths);
-    claim_ = claim(table_, inheritance, [this](std::uint16_t index) { return acceptor_->translate(index); });
+    const bool wished = inheritance.cause == HandOverCause::upgrade || inheritance.cause == HandOverCause::reload;
+    if (inheritance.cause == HandOverCause::upgrade) table_.control_counters().add(kUpgrades);
+    if (!wished) table_.control_counters().add(kWorkerDeaths);
+    claim_sessions(inheritance);
     for (const auto& loop : loops_) loop->adopt();
+  } else {
+    name_listeners();
   }
   // Now, and not before, the table names this process's descriptors; until now the keeper has kept its own.
   if (auto settled = keeper_->settle_inheritance(table_); !settled) {
@@ -140,6 +146,29 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
   tell_keeper();
   acceptor_->start();
   return {};
+}
+
+// A session keeps the name of the listener that it came from, also of one that is not there any more.
+void Engine::claim_sessions(Inheritance& inheritance) {
+  std::vector<std::string> removed;
+  const std::size_t configured = settings_.listeners.size();
+  claim_ = claim(table_, inheritance, [&](std::uint16_t index) -> std::uint16_t {
+    if (const auto now = acceptor_->translate(index)) return *now;
+    std::string name = listener_name(index);
+    auto known = std::ranges::find(removed, name);
+    if (known == removed.end()) known = removed.insert(known, std::move(name));
+    return static_cast<std::uint16_t>(configured + static_cast<std::size_t>(known - removed.begin()));
+  });
+  for (const std::string& name : removed) settings_.listeners.push_back({.name = name});
+  settings_.removed_listeners = removed.size();
+  name_listeners();
+  for (const auto& loop : loops_) loop->policy().removed_listeners(removed);
+}
+
+void Engine::name_listeners() {
+  for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
+    table_.control_record().name_listener(i, settings_.listeners[i].name);
+  }
 }
 
 void Engine::tell_keeper() {
@@ -222,6 +251,29 @@ void Engine::describe(StateWriter& state) const {
   }
 }
 
+sys::Result<std::uint32_t> Engine::open_ahead(const std::vector<ListenerOptions>& next) {
+  close_ahead();
+  ahead_settings_ = std::make_unique<EngineSettings>(EngineSettings{.listeners = next});
+  ahead_ = std::make_unique<Acceptor>(control_, log_, *ahead_settings_, table_.control_counters(), loops_);
+  std::vector<Inheritance::Listener> known;
+  acceptor_->for_each([&](std::uint16_t, const std::string& key, int) { known.push_back({.key = key}); });
+  if (auto opened = ahead_->open(std::move(known)); !opened) {
+    close_ahead();
+    return tl::unexpected(opened.error());
+  }
+  std::uint32_t count = 0;
+  ahead_->for_each([&](std::uint16_t, const std::string& key, int fd) {
+    (void)keeper_->hold_listener(Inheritance::kNoListener, key, fd);
+    ++count;
+  });
+  return count;
+}
+
+void Engine::close_ahead() {
+  ahead_.reset();
+  ahead_settings_.reset();
+}
+
 void Engine::drain(std::function<void()> done) {
   acceptor_->stop();
   if (keeper_ != nullptr) keeper_->listeners_closed();
@@ -233,6 +285,29 @@ void Engine::drain(std::function<void()> done) {
 void Engine::abort_all(Reason reason) {
   for (const auto& loop : loops_) {
     loop->post([reason](Sessions& sessions, SessionPolicy&) { sessions.end_all(reason); });
+  }
+}
+
+void Engine::end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason) {
+  for (const auto& loop : loops_) {
+    loop->post([=](Sessions& sessions, SessionPolicy&) { sessions.end_evenly(from_ms, until_ms, reason); });
+  }
+}
+
+void Engine::kill(const std::string& id, std::function<void(bool)> done) {
+  const auto found = std::make_shared<std::atomic<bool>>(false);
+  const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
+  for (const auto& loop : loops_) {
+    loop->post([this, id, found, left, done](Sessions& sessions, SessionPolicy&) {
+      if (sessions.kill(id)) found->store(true);
+      if (left->fetch_sub(1) == 1) mail_->post([found, done] { done(found->load()); });
+    });
+  }
+}
+
+void Engine::review_sessions() {
+  for (const auto& loop : loops_) {
+    loop->post([](Sessions& sessions, SessionPolicy&) { sessions.review(); });
   }
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "relay/control_record.h"
 #include "relay/counters.h"
 #include "relay/inheritance.h"
 #include "relay/policy.h"
@@ -58,10 +59,27 @@ class Engine {
   // What a keeper has to know to go on from here. Frozen engines only.
   void describe(StateWriter& state) const;
 
+  // Opens those of the listeners that this engine lacks, for the process that takes over, and has the keeper hold them.
+  // All or none; their number.
+  [[nodiscard]] sys::Result<std::uint32_t> open_ahead(const std::vector<ListenerOptions>& next);
+  void close_ahead();  // nobody takes over
+
   // Stops accepting and calls `done` once no session is left.
   void drain(std::function<void()> done);
   // Ends every session at once, for `reason`; `drain`'s callback follows.
   void abort_all(Reason reason);
+
+  // Ends the sessions that are left, each at a moment of its own between the two, the same in every process.
+  void end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason);
+  // Ends the session of this id; `done` is told on the control loop whether there was one.
+  void kill(const std::string& id, std::function<void(bool found)> done);
+  // Has every loop's policy review its sessions.
+  void review_sessions();
+
+  // A drain outlives its process: whoever begins one writes it here, whoever goes on with one reads it.
+  [[nodiscard]] DrainRecord& drain_record() { return table_.control_record().drain; }
+  // Of a listener as records number them, removed ones included.
+  [[nodiscard]] std::string listener_name(std::uint16_t index) const { return table_.control_record().listener_name(index); }
 
   // The addresses that are listened on, as bound: port 0 has become a port.
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
@@ -82,6 +100,8 @@ class Engine {
   [[nodiscard]] sys::Result<void> make_loops();
   [[nodiscard]] sys::Result<void> start_loops(bool resumed);
   void tell_keeper();
+  void claim_sessions(Inheritance& inheritance);
+  void name_listeners();
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);
   void close();
@@ -95,6 +115,8 @@ class Engine {
   SessionTable table_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::unique_ptr<EngineSettings> ahead_settings_;
+  std::unique_ptr<Acceptor> ahead_;  // for the next process
   std::function<void()> drained_;
   std::atomic<bool> draining_{false};
   std::unique_ptr<sys::Async> ended_;   // a session's end that somebody waits for

@@ -16,6 +16,9 @@
 namespace ravelin::relay {
 
 struct Inheritance {
+  // The index of a listener that was opened for this process alone: no session has come from there.
+  static constexpr std::uint32_t kNoListener = 0xffff;
+
   struct Listener {
     std::uint32_t index = 0;  // in the settings of the process that opened it
     std::string key;

@@ -109,7 +109,7 @@ void Keeper::hear_signals() {
         reap();
         break;
       case SIGUSR2:
-        begin_upgrade();
+        want(HandOverCause::upgrade);
         break;
       default:
         forward(static_cast<int>(info.ssi_signo));
@@ -215,6 +215,14 @@ void Keeper::obey(WorkerProcess& worker, Received received) {
       return;
     case KeeperKind::closed:
       return store_.close_listeners();
+    case KeeperKind::replace:
+      if (&worker != &worker_ || worker.stage != Stage::running) return;
+      ahead_ += head.b;
+      return want(head.a == static_cast<std::uint32_t>(HandOverCause::reload) ? HandOverCause::reload
+                                                                              : HandOverCause::upgrade);
+    case KeeperKind::draining:
+      draining_ = true;
+      return;
     case KeeperKind::notify:
       if (options_.notify) options_.notify(received.message.text);
       return;
@@ -293,9 +301,10 @@ void Keeper::running(const KeeperItem& counts) {
   for (const int number : std::exchange(unsent_, {})) {
     (void)worker_.control.send({.kind = KeeperKind::signal, .items = {{.a = static_cast<std::uint32_t>(number)}}});
   }
-  if (cause_ == HandOverCause::upgrade) finish_upgrade();
+  ahead_ = 0;
+  if (cause_ == HandOverCause::upgrade || cause_ == HandOverCause::reload) finish_upgrade();
   cause_ = HandOverCause::killed;
-  if (std::exchange(upgrade_wanted_, false)) begin_upgrade();
+  if (wanted_) begin_upgrade();
 }
 
 // The worker is dead; its heir tells what it had, and closes the channel when it has told all.
@@ -310,7 +319,7 @@ void Keeper::await_last_words(int status) {
 void Keeper::worker_ended(int status) {
   const bool ran = worker_.stage == Stage::running || worker_.stage == Stage::freezing;
   if (worker_.stage == Stage::freezing && candidate_) {
-    cause_ = HandOverCause::upgrade;
+    cause_ = candidate_cause_;
     cause_number_ = 0;
     worker_ = std::move(candidate_);
     candidate_ = {};

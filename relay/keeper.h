@@ -4,6 +4,8 @@
 //
 //   TERM, INT, HUP   the worker does it           USR2   a new worker from the path takes over, or nothing changes
 //
+// For new settings that a worker cannot apply to itself it asks for the same, of the very program that it is.
+//
 // It reads nothing from the network and nothing from the session table, and does nothing while sessions move. One
 // thread; the log has its own.
 #pragma once
@@ -69,7 +71,9 @@ class Keeper {
   void check_deadlines();
   void check_beats(std::int64_t now);
   // Upgrades.
+  void want(HandOverCause cause);
   void begin_upgrade();
+  void refuse(HandOverCause cause, const std::string& why);
   void freeze_worker();
   void candidate_ended(int status);
   void upgrade_failed(const std::string& why);
@@ -97,7 +101,9 @@ class Keeper {
   std::vector<int> unsent_;  // signals for the worker that is to come
   bool draining_ = false;
   bool ending_now_ = false;
-  bool upgrade_wanted_ = false;
+  std::optional<HandOverCause> wanted_;  // what is to come when the candidate has come to its end
+  HandOverCause candidate_cause_ = HandOverCause::upgrade;
+  std::uint32_t ahead_ = 0;  // listeners that were opened for the candidate
   std::int64_t fed_ms_ = 0;  // when the service manager's watchdog was fed last
   std::optional<int> exit_;
 };

@@ -98,6 +98,7 @@ void KeeperLink::hear() {
         break;
     }
     if (received.message.kind == KeeperKind::signal) callbacks_.signal(static_cast<int>(received.message.head().a));
+    if (received.message.kind == KeeperKind::refused) callbacks_.refused(received.message.text);
     if (received.message.kind == KeeperKind::freeze) return callbacks_.freeze();
   }
 }
@@ -163,6 +164,15 @@ void KeeperLink::running(std::uint32_t sessions, std::uint32_t lost) {
 
 void KeeperLink::notify(std::string_view state) {
   (void)channel_.send_waiting({.kind = KeeperKind::notify, .text = std::string(state)}, {}, kPatienceMs);
+}
+
+void KeeperLink::draining() {
+  (void)channel_.send_waiting({.kind = KeeperKind::draining}, {}, kPatienceMs);
+}
+
+sys::Result<void> KeeperLink::ask_replacement(HandOverCause cause, std::uint32_t ahead) {
+  return channel_.send_waiting(
+      {.kind = KeeperKind::replace, .items = {{.a = static_cast<std::uint32_t>(cause), .b = ahead}}}, {}, kPatienceMs);
 }
 
 sys::Error KeeperLink::become_keeper(StateWriter& state) {

@@ -30,6 +30,7 @@ class KeeperLink {
   struct Callbacks {
     std::function<void(int number)> signal;  // what the operator sent to the keeper
     std::function<void()> freeze;            // another worker takes over
+    std::function<void(const std::string& why)> refused;  // nobody does, although it was asked for
     std::function<void()> lost;              // the keeper is gone
   };
 
@@ -54,6 +55,10 @@ class KeeperLink {
   void listeners_closed();
   void running(std::uint32_t sessions, std::uint32_t lost);
   void notify(std::string_view state);
+  void draining();
+  // Another worker is to take over; freeze() or refused() follows. `ahead`: of the listeners held last, how many were
+  // opened for it alone.
+  [[nodiscard]] sys::Result<void> ask_replacement(HandOverCause cause, std::uint32_t ahead);
 
   // A service manager that watches the keeper ends the unit with it: then there is nothing to go on for.
   [[nodiscard]] bool is_watched() const { return is_watched_; }

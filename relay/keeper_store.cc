@@ -67,6 +67,10 @@ void KeeperStore::forget_unnamed_listeners() {
   std::erase_if(listeners_, [](const Listener& listener) { return !listener.named; });
 }
 
+void KeeperStore::forget_last_listeners(std::uint32_t count) {
+  listeners_.resize(listeners_.size() - std::min<std::size_t>(count, listeners_.size()));
+}
+
 sys::Result<void> KeeperStore::take_pipes(Received& received) {
   auto fd = received.fds.begin();
   for (const KeeperItem& item : received.message.items) {

@@ -51,6 +51,7 @@ class KeeperStore {
   // A new worker says which listeners it uses: those that it has not named when it runs are nobody's any more.
   void expect_listeners();
   void forget_unnamed_listeners();
+  void forget_last_listeners(std::uint32_t count);
   void close_listeners() { listeners_.clear(); }
 
  private:

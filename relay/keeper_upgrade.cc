@@ -22,25 +22,26 @@ constexpr std::int64_t kFreezePatienceMs = 5'000;
 
 }  // namespace
 
+// One after the other: a wish is granted when what is going on has come to its end. An upgrade reads the settings too.
+void Keeper::want(HandOverCause cause) {
+  if (draining_) return refuse(cause, "the program is draining");
+  if (wanted_ != HandOverCause::upgrade) wanted_ = cause;
+  if (!candidate_ && worker_ && worker_.stage == Stage::running) begin_upgrade();
+}
+
 void Keeper::begin_upgrade() {
-  if (draining_) {
-    log_->line(sys::LogLevel::warning, "upgrade_failed").field("error", "the program is draining");
-    return;
-  }
-  // One after the other: the wish is granted when the one that is going on has come to its end.
-  if (candidate_ || !worker_ || worker_.stage != Stage::running) {
-    upgrade_wanted_ = true;
-    return;
-  }
+  candidate_cause_ = *std::exchange(wanted_, std::nullopt);
+  const bool same = candidate_cause_ == HandOverCause::reload;
   if (options_.notify) {
     // systemd.service(5), Type=notify-reload: since when.
     options_.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(monotonic_ms() * 1000));
   }
-  auto candidate = start_worker(options_.program, nullptr);
+  // A reload must not surprise anybody with what lies at the path by now.
+  auto candidate = start_worker(options_.program, same ? &worker_.executable : nullptr);
   if (!candidate) return upgrade_failed(candidate.error().text());
   candidate_ = std::move(*candidate);
   candidate_.deadline_ms = candidate_.started_ms + kGreetingPatienceMs;
-  log_->line(sys::LogLevel::info, "upgrade_started")
+  log_->line(sys::LogLevel::info, same ? "reload_started" : "upgrade_started")
       .field("worker", candidate_.pid)
       .field("path", options_.program.path);
 }
@@ -63,12 +64,19 @@ void Keeper::candidate_ended(int status) {
 
 void Keeper::upgrade_failed(const std::string& why) {
   end_candidate();
-  log_->line(sys::LogLevel::error, "upgrade_failed")
+  refuse(candidate_cause_, why);
+  if (options_.notify) options_.notify("READY=1");
+  if (wanted_ && worker_ && worker_.stage == Stage::running) begin_upgrade();
+}
+
+void Keeper::refuse(HandOverCause cause, const std::string& why) {
+  log_->line(sys::LogLevel::error, cause == HandOverCause::reload ? "reload_refused" : "upgrade_failed")
       .field("path", options_.program.path)
       .field("error", why)
       .field("hint", "nothing has changed");
-  if (options_.notify) options_.notify("READY=1");
-  if (std::exchange(upgrade_wanted_, false)) begin_upgrade();
+  store_.forget_last_listeners(std::exchange(ahead_, 0));
+  if (worker_.stage != Stage::running) return;
+  (void)worker_.control.send({.kind = KeeperKind::refused, .text = why.substr(0, kMostText)});
 }
 
 void Keeper::end_candidate() {
@@ -77,9 +85,12 @@ void Keeper::end_candidate() {
 }
 
 void Keeper::finish_upgrade() {
-  log_->line(sys::LogLevel::info, "upgraded").field("worker", worker_.pid).field("path", options_.program.path);
+  const bool reloaded = cause_ == HandOverCause::reload;
+  log_->line(sys::LogLevel::info, reloaded ? "reload_done" : "upgraded")
+      .field("worker", worker_.pid)
+      .field("path", options_.program.path);
   if (options_.notify) options_.notify("READY=1");
-  if (upgrade_wanted_) return;  // the next one will do it
+  if (reloaded || wanted_) return;  // it is the same program, or the next one will do it
   replace_self();
 }
 

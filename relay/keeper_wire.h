@@ -9,8 +9,10 @@
 //     loop       a loop's channel            + 1 fd     signal    what the operator sent to the keeper
 //     taken      one batch has arrived                  freeze    touch nothing any more, and end
 //     running    I serve
-//     notify     for the service manager
+//     notify     for the service manager               refused   nobody takes your place, because ...
 //     closed     I accept no more
+//     replace    let another worker take my place
+//     draining   I accept no more and end with my last session
 //   a dead worker's heir ▶ keeper, there            worker ▶ keeper, on a loop's channel
 //     pipes      what there was              + fds      beat      this loop turns
 //     sessions   what there was              + fds
@@ -45,6 +47,9 @@ enum class KeeperKind : std::uint16_t {
   beat = 14,
   worker = 15,  // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
   closed = 16,  // the listeners, for good
+  replace = 17,   // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
+  refused = 18,   // text: why
+  draining = 19,  // by the admin socket's word, as if TERM had come
 };
 
 // Why a worker takes over.
@@ -55,6 +60,7 @@ enum class HandOverCause : std::uint32_t {
   crashed = 3,  // by a signal that its own instructions raised, or it hung
   exited = 4,   // by itself, without being asked to
   keeper_lost = 5,
+  reload = 6,  // the same program with new settings
 };
 
 struct KeeperItem {

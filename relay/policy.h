@@ -13,6 +13,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "relay/session_record.h"
 #include "sys/result.h"
@@ -77,6 +79,14 @@ class SessionPolicy {
   // The origin has accepted: what goes in front of the client's bytes, at most kMaxHeader. Returns the length.
   virtual std::size_t write_header(SessionView session, std::span<std::byte> out) = 0;
 
+  // Before any session is taken over: the names of the listeners that sessions came from and that are not in the
+  // settings any more. Records know them by the numbers that follow those of the settings.
+  virtual void removed_listeners(const std::vector<std::string>& names);
+
+  // A relaying session may have to be ended at some moment, or no longer: the place to set its end_by_ms. Called for
+  // each of a loop's sessions when Engine::review_sessions() was.
+  virtual void review(SessionView session);
+
   // The session is in the table as relaying. Also called for each relaying session that this process takes over.
   virtual void relaying(SessionView session);
 
@@ -95,6 +105,8 @@ inline sys::Result<void> SessionPolicy::prepare(SessionView, int, const Target&)
   return {};
 }
 inline void SessionPolicy::attempt_failed(SessionView, int) {}
+inline void SessionPolicy::removed_listeners(const std::vector<std::string>&) {}
+inline void SessionPolicy::review(SessionView) {}
 inline void SessionPolicy::relaying(SessionView) {}
 inline void SessionPolicy::ending(SessionView) {}
 

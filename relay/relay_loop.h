@@ -37,6 +37,7 @@ class RelayLoop {
   // Any thread. Accepted clients count from the moment they are handed over.
   void hand_over(std::vector<Accepted> clients);
   void post(std::function<void(Sessions&, SessionPolicy&)> task);
+  [[nodiscard]] SessionPolicy& policy() { return *policy_; }  // before start()
   [[nodiscard]] std::uint32_t load() const { return load_.load(); }
 
  private:

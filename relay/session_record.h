@@ -58,6 +58,9 @@ enum class Reason : std::uint8_t {
   internal,             // a system call failed in a way that no rule foresees
   process_died,         // the process ended while the session was in set-up and known to it alone
   poisonous,            // two processes died of what this session made them do
+  origin_removed,       // its origin was taken out of the pool, and the pool closes what is left there
+  listener_removed,     // in set-up when its listener was taken out of the settings
+  killed,               // by an operator
   kCount
 };
 [[nodiscard]] std::string_view name(Reason reason);
@@ -123,7 +126,8 @@ struct SessionRecord {
   std::int64_t last_activity_ms = 0;  // CLOCK_MONOTONIC of the last byte or change of state
 
   std::uint64_t tried = 0;  // the policy's: origins tried so far, one bit each
-  std::uint64_t reserved[2] = {};
+  std::int64_t end_by_ms = 0;  // CLOCK_MONOTONIC: it is ended then, because its origin was taken out; 0: it is not
+  std::uint64_t reserved[1] = {};
 
   SessionId id;
   sys::SocketAddress client;        // measured: the accepted socket's peer

@@ -137,6 +137,12 @@ CounterBlock& SessionTable::counters(std::uint32_t loop) const {
   return *reinterpret_cast<CounterBlock*>(loops_ + kLoopArea * loop);
 }
 
+// In the place of the buffer, which the control loop has no use for.
+ControlRecord& SessionTable::control_record() const {
+  static_assert(sizeof(ControlRecord) <= kBufferBytes);
+  return *reinterpret_cast<ControlRecord*>(loops_ + kLoopArea * (shape_.loops + 1) - kBufferBytes);
+}
+
 std::span<std::byte, SessionTable::kBufferBytes> SessionTable::buffer(std::uint32_t loop) const {
   assert(loop < shape_.loops);
   return std::span<std::byte, kBufferBytes>(loops_ + kLoopArea * (loop + 1) - kBufferBytes, kBufferBytes);

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 
+#include "relay/control_record.h"
 #include "relay/counters.h"
 #include "relay/session_record.h"
 #include "sys/result.h"
@@ -61,6 +62,7 @@ class SessionTable {
   [[nodiscard]] PipeRecord& pipe(std::uint32_t index) const;
   [[nodiscard]] CounterBlock& counters(std::uint32_t loop) const;
   [[nodiscard]] CounterBlock& control_counters() const { return counters(shape_.loops); }
+  [[nodiscard]] ControlRecord& control_record() const;
   // The loop's buffer: bytes on their way from one socket to the other, whether looked at or taken (see Hold).
   [[nodiscard]] std::span<std::byte, kBufferBytes> buffer(std::uint32_t loop) const;
 

@@ -28,6 +28,7 @@ Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t ind
       readiness_(
           loop, [this](Readiness::Event event) { on_event(event); }, [this] { arm_timer(); }),
       timer_(loop, [this] { run_deadlines(); }),
+      ending_timer_(loop, [this] { run_endings(); }),
       idle_(loop, [this] { run_ready(); }) {}
 
 std::uint64_t Sessions::token(Place place, Side side) const {
@@ -36,6 +37,10 @@ std::uint64_t Sessions::token(Place place, Side side) const {
 
 const ListenerOptions& Sessions::options(const SessionRecord& record) const {
   return settings_.listeners[record.listener];
+}
+
+bool Sessions::is_removed(const SessionRecord& record) const {
+  return record.listener >= settings_.listeners.size() - settings_.removed_listeners;
 }
 
 void Sessions::begin(Accepted client) {
@@ -191,6 +196,83 @@ void Sessions::end_all(Reason reason) {
   }
 }
 
+void Sessions::relaying(Place place) {
+  policy_.relaying(slots_.view(place));
+  end_later(place);
+}
+
+void Sessions::end_later(Place place) {
+  const SessionRecord& record = slots_.record(place);
+  if (record.end_by_ms == 0) return;
+  endings_.add({.due = record.end_by_ms, .place = place, .generation = record.generation});
+  arm_endings();
+}
+
+void Sessions::review() {
+  if (frozen_) return;
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    SessionRecord& record = slots_.record(place);
+    if (record.phase != Phase::relaying) continue;
+    const std::int64_t before = record.end_by_ms;
+    policy_.review(slots_.view(place));
+    if (record.end_by_ms != before) end_later(place);
+  }
+}
+
+// The id's last eight bytes are random.
+void Sessions::end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason) {
+  if (frozen_) return;
+  drain_reason_ = reason;
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    const SessionRecord& record = slots_.record(place);
+    if (record.phase == Phase::free) continue;
+    std::uint64_t draw = 0;
+    for (std::size_t i = 8; i < 16; ++i) draw = draw << 8 | record.id.bytes[i];
+    const double share = static_cast<double>(draw >> 11) * 0x1p-53;
+    const auto after = static_cast<std::int64_t>(static_cast<double>(until_ms - from_ms) * share);
+    drain_.add({.due = from_ms + after, .place = place, .generation = record.generation});
+  }
+  arm_endings();
+}
+
+bool Sessions::kill(const std::string& id) {
+  if (frozen_) return false;
+  for (Place place = 0; place < slots_.unused_from(); ++place) {
+    const SessionRecord& record = slots_.record(place);
+    if (record.phase == Phase::free || record.id.text() != id) continue;
+    end(place, EndSide::self, EndKind::reset, Reason::killed);
+    return true;
+  }
+  return false;
+}
+
+void Sessions::run_endings() {
+  if (frozen_) return;
+  const std::int64_t now = monotonic_ms();
+  const auto is_still = [&](const Endings::Entry& entry) {
+    const SessionRecord& record = slots_.record(entry.place);
+    return record.generation == entry.generation && record.phase != Phase::free;
+  };
+  while (const auto entry = endings_.take_due(now)) {
+    if (!is_still(*entry)) continue;
+    const std::int64_t end_by = slots_.record(entry->place).end_by_ms;
+    if (end_by == 0 || end_by > now) continue;  // the origin is back, or the time is another one
+    end(entry->place, EndSide::self, EndKind::reset, Reason::origin_removed);
+  }
+  while (const auto entry = drain_.take_due(now)) {
+    if (is_still(*entry)) end(entry->place, EndSide::self, EndKind::reset, drain_reason_);
+  }
+  arm_endings();
+}
+
+void Sessions::arm_endings() {
+  const auto a = endings_.next();
+  const auto b = drain_.next();
+  if (!a && !b) return;
+  const std::int64_t due = std::min(a.value_or(*(b ? b : a)), b.value_or(*(a ? a : b)));
+  ending_timer_.start(std::chrono::milliseconds(std::max<std::int64_t>(0, due - monotonic_ms())));
+}
+
 void Sessions::for_each(const std::function<void(const SessionView&)>& visit) const {
   for (Place place = 0; place < slots_.unused_from(); ++place) {
     if (slots_.record(place).phase != Phase::free) visit(slots_.view(place));
@@ -203,7 +285,7 @@ std::uint32_t Sessions::adopt() {
     adopted_.push_back(place);
     counters_.add(kResumedSessions);
     // All that others may ask about is there again before the first byte moves.
-    if (slots_.record(place).phase == Phase::relaying) policy_.relaying(slots_.view(place));
+    if (slots_.record(place).phase == Phase::relaying) relaying(place);
     for (const FlowRecord* flow : {&slots_.record(place).up, &slots_.record(place).down}) {
       if (flow->pipe != FlowRecord::kNoPipe) owned_pipes[static_cast<std::size_t>(flow->pipe)] = true;
     }
@@ -221,6 +303,7 @@ void Sessions::resume_adopted() {
   });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
   arm_timer();
+  arm_endings();
 }
 
 void Sessions::resume(Place place) {
@@ -236,6 +319,11 @@ void Sessions::resume(Place place) {
     return;
   }
   const std::int64_t now = monotonic_ms();
+  if (resumption.action != Resumption::Action::relay && is_removed(record)) {
+    // Where it was to go stood in settings that are not there any more.
+    end(place, EndSide::self, EndKind::reset, Reason::listener_removed);
+    return;
+  }
   if (resumption.action != Resumption::Action::relay) record.attempts = 0;  // whatever was tried, it starts again
   switch (resumption.action) {
     case Resumption::Action::wait:
@@ -251,7 +339,7 @@ void Sessions::resume(Place place) {
       }
       pump_.consume(record.client_fd, resumption.consume_up);
       pump_.consume(record.origin_fd, resumption.consume_down);
-      policy_.relaying(slots_.view(place));
+      relaying(place);
       record.last_activity_ms = now;
       settle(place);
       ready_.push_back(token(place, Side::client));

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "relay/deadlines.h"
+#include "relay/endings.h"
 #include "relay/pipe_pool.h"
 #include "relay/policy.h"
 #include "relay/pump.h"
@@ -47,6 +48,10 @@ class Sessions {
   [[nodiscard]] std::uint32_t adopt();
   void resume_adopted();
   void end_all(Reason reason);
+  // Each of the sessions at a moment of its own, which its id settles.
+  void end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason);
+  [[nodiscard]] bool kill(const std::string& id);  // false: it is not here
+  void review();
   // Another process takes over: nothing is touched any more.
   void freeze() { frozen_ = true; }
   void for_each(const std::function<void(const SessionView&)>& visit) const;
@@ -79,9 +84,14 @@ class Sessions {
   void arm_timer();
   void deadline_passed(Place place);
   void end(Place place, EndSide side, EndKind kind, Reason reason);
+  void relaying(Place place);
+  void end_later(Place place);
+  void run_endings();
+  void arm_endings();
   void drop_origin(SessionRecord& record);
   [[nodiscard]] std::uint64_t token(Place place, Side side) const;
   [[nodiscard]] const ListenerOptions& options(const SessionRecord& record) const;
+  [[nodiscard]] bool is_removed(const SessionRecord& record) const;
   [[nodiscard]] SessionId new_id(std::int64_t wall_us);
 
   const SessionTable& table_;
@@ -99,8 +109,12 @@ class Sessions {
   std::vector<std::uint64_t> ready_;  // client's tokens of sessions that have used up their turn, some of them twice
   std::mt19937_64 random_;
   std::int64_t timer_due_ = 0;  // 0: not running
+  Endings endings_;         // by end_by_ms of the records, and by a drain
+  Endings drain_;
+  Reason drain_reason_ = Reason::drained;
   Readiness readiness_;
   sys::Timer timer_;
+  sys::Timer ending_timer_;
   sys::Idle idle_;
 };
 

@@ -75,6 +75,7 @@ void Sessions::act_on(Place place, const Opening& opening, std::size_t seen) {
 void Sessions::connect(Place place) {
   SessionRecord& record = slots_.record(place);
   record.phase = Phase::connecting;
+  record.end_by_ms = 0;
   if (record.attempts == 0) record.reason = Reason::no_origin;
   while (const auto target = policy_.next_target(slots_.view(place))) {
     record.origin = target->origin;
@@ -158,7 +159,7 @@ void Sessions::open(Place place, std::uint32_t origin_flags) {
     give_up_attempt(place, opened.error().code);
     return connect(place);
   }
-  policy_.relaying(slots_.view(place));
+  relaying(place);
   record.last_activity_ms = monotonic_ms();
   settle_later(place);
   if (!*opened && run_flow(place, Side::client)) return;

@@ -52,6 +52,7 @@ struct EngineSettings {
   sys::ByteCount pipe_size{1 << 20};
   std::size_t extension_bytes = 0;  // of the policy, a session
   std::vector<ListenerOptions> listeners;
+  std::size_t removed_listeners = 0;  // the last ones of them: not listened on, but sessions have come from there
 };
 
 }  // namespace ravelin::relay
