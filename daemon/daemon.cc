@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -11,6 +12,7 @@
 #include "daemon/engine_metrics.h"
 #include "daemon/hint.h"
 #include "daemon/notify.h"
+#include "relay/clock.h"
 #include "sys/descriptor.h"
 #include "sys/signals.h"
 
@@ -21,6 +23,10 @@ namespace {
 constexpr std::uint32_t kLeastSessions = 8;
 
 constexpr std::chrono::milliseconds kPreparation{500};
+
+// How often a drain says who is left: ten times, within these.
+constexpr sys::Duration kSayWhoAtLeast = std::chrono::seconds(1);
+constexpr sys::Duration kSayWhoAtMost = std::chrono::minutes(1);
 
 // Where systemd's RuntimeDirectory= is, or would be.
 std::string default_admin_path(const std::string& program) {
@@ -43,7 +49,13 @@ Daemon::Daemon(const config::Program& program, const DaemonSettings& settings,
       settings_(settings),
       log_(settings.log.format, settings.log.level),
       admin_(loop_, log_),
-      patience_(loop_, [this] { end_now(relay::Reason::drained); }),
+      lead_(loop_, [this] { engine_->drain([this] { loop_.stop(); }); }),
+      patience_(loop_,
+                [this] {
+                  const relay::DrainRecord& drain = engine_->drain_record();
+                  engine_->end_evenly(drain.close_from_ms, drain.over_ms, relay::Reason::drained);
+                }),
+      say_who_(loop_, [this] { say_draining(); }),
       keeper_(std::move(keeper)) {
   // splice(2) to a reset connection raises it and has no MSG_NOSIGNAL.
   std::signal(SIGPIPE, SIG_IGN);
@@ -57,11 +69,15 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("version", program_.version)
       .field("pid", ::getpid());
   const auto obey = [this, &plan](int number) {
-    if (number == SIGTERM) return stage_ == Stage::draining ? end_now(relay::Reason::shutdown) : drain();
+    if (number == SIGTERM) {
+      if (stage_ == Stage::draining) return end_now(relay::Reason::shutdown);
+      tell_manager("STOPPING=1");
+      return drain({});
+    }
     if (number == SIGINT) return end_now(relay::Reason::shutdown);
     if (stage_ == Stage::draining) return;  // what is read now is of no use any more
     tell_manager("RELOADING=1");
-    plan.reload();
+    (void)control_->reload();
     tell_manager("READY=1");
   };
   std::vector<std::unique_ptr<sys::Signal>> signals;
@@ -75,6 +91,14 @@ sys::Exit Daemon::run(const Plan& plan) {
   engine_.emplace(
       loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); }, keeper_.get());
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);
+  control_.emplace(log_, *engine_, keeper_.get(), program_.version,
+                   Control::Actions{.revise = plan.revise,
+                                    .drain =
+                                        [this](const Control::Drain& wish) {
+                                          if (keeper_) keeper_->draining();
+                                          drain(wish);
+                                        },
+                                    .is_draining = [this] { return stage_ == Stage::draining; }});
   add_pages(plan);
   if (auto started = start(plan); !started) {
     engine_.reset();
@@ -114,7 +138,9 @@ void Daemon::prepare(const Plan& plan) {
 
 void Daemon::obey_keeper(std::function<void(int number)> signal) {
   const auto freeze_to = [this](Leave how) {
+    lead_.stop();
     patience_.stop();
+    say_who_.stop();
     engine_->freeze([this, how] {
       leave_ = how;
       loop_.stop();
@@ -122,6 +148,7 @@ void Daemon::obey_keeper(std::function<void(int number)> signal) {
   };
   keeper_->attach(loop_, {.signal = std::move(signal),
                           .freeze = [freeze_to] { freeze_to(Leave::to_next_worker); },
+                          .refused = [this](const std::string& why) { control_->refused(why); },
                           .lost =
                               [this, freeze_to] {
                                 log_.line(sys::LogLevel::error, "keeper_lost").field("watched", keeper_->is_watched());
@@ -190,27 +217,67 @@ sys::Result<void> Daemon::open_admin() {
 void Daemon::add_pages(const Plan& plan) {
   readiness_.add([this](admin::Readiness::Reasons& reasons) {
     if (stage_ == Stage::starting) reasons.emplace_back("starting");
-    if (stage_ == Stage::draining) reasons.emplace_back("draining");
+    if (stage_ == Stage::draining) reasons.push_back(fmt::format("draining, {} sessions left", engine_->sessions()));
   });
   admin::add_standard_pages(admin_, metrics_, readiness_);
-  admin_.route("GET", "/config", [&plan](const admin::Request&) {
-    return admin::Response{.content_type = "application/yaml", .body = plan.config_text()};
+  control_->add_pages(admin_);
+  admin_.route("GET", "/config", [this, &plan](const admin::Request&) {
+    return admin::Response{.content_type = "application/yaml",
+                           .body = with_waiting(control_->waiting(), plan.config_text())};
   });
-  std::vector<std::string> listeners;
-  for (const auto& listener : plan.engine.listeners) listeners.push_back(listener.name);
-  add_session_page(admin_, *engine_, std::move(listeners), plan.describe_session);
+  add_session_page(admin_, *engine_, plan.describe_session);
 }
 
-void Daemon::drain() {
+// Its moments stand in the session table: a process that takes over goes on with the drain that it finds there.
+void Daemon::drain(const Control::Drain& wish) {
   stage_ = Stage::draining;
-  tell_manager("STOPPING=1");
-  log_.line(sys::LogLevel::info, "draining").field("sessions", engine_->sessions());
-  if (settings_.drain_timeout.count() > 0) patience_.start(settings_.drain_timeout);
-  engine_->drain([this] { loop_.stop(); });
+  relay::DrainRecord& record = engine_->drain_record();
+  if (record.since_ms == 0) {
+    const std::int64_t now = relay::monotonic_ms();
+    const auto timeout = wish.timeout.value_or(settings_.drain_timeout).count();
+    const auto spread = std::min<std::int64_t>(wish.spread.value_or(settings_.drain_spread).count(), timeout);
+    record = {.since_ms = now, .close_from_ms = now + timeout - spread, .over_ms = timeout > 0 ? now + timeout : 0};
+  }
+  go_on_draining();
+}
+
+void Daemon::go_on_draining() {
+  const relay::DrainRecord& record = engine_->drain_record();
+  const std::int64_t now = relay::monotonic_ms();
+  log_.line(sys::LogLevel::info, "draining")
+      .field("sessions", engine_->sessions())
+      .field("since_ms", now - record.since_ms)
+      .field("over_in_ms", record.over_ms == 0 ? 0 : record.over_ms - now);
+  const auto until = [now](std::int64_t moment) { return sys::Duration(std::max<std::int64_t>(0, moment - now)); };
+  if (record.over_ms != 0) patience_.start(until(record.close_from_ms));
+  const sys::Duration all(record.over_ms == 0 ? kSayWhoAtMost.count() : record.over_ms - record.since_ms);
+  const sys::Duration say = std::clamp<sys::Duration>(all / 10, kSayWhoAtLeast, kSayWhoAtMost);
+  say_who_.start(say, say);
+  lead_.start(until(record.since_ms + settings_.drain_lead.count()));
+}
+
+void Daemon::say_draining() {
+  struct Oldest {
+    std::int64_t accepted_ms = 0;
+    std::string id;
+  };
+  const auto oldest = std::make_shared<Oldest>();
+  const auto look = [oldest](const relay::SessionView& session) {
+    if (!oldest->id.empty() && session.record.accepted_mono_ms >= oldest->accepted_ms) return;
+    *oldest = {session.record.accepted_mono_ms, session.record.id.text()};
+  };
+  engine_->for_each_session(look, [this, oldest] {
+    log_.line(sys::LogLevel::info, "draining_still")
+        .field("sessions", engine_->sessions())
+        .field("oldest", oldest->id)
+        .field("oldest_age_ms", oldest->id.empty() ? 0 : relay::monotonic_ms() - oldest->accepted_ms);
+  });
 }
 
 void Daemon::end_now(relay::Reason reason) {
-  if (stage_ != Stage::draining) drain();
+  if (stage_ != Stage::draining) drain({});
+  lead_.stop();
+  engine_->drain([this] { loop_.stop(); });
   engine_->abort_all(reason);
 }
 

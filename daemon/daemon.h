@@ -21,6 +21,8 @@
 #include "admin/readiness.h"
 #include "admin/server.h"
 #include "config/command_line.h"
+#include "daemon/control.h"
+#include "daemon/reload.h"
 #include "daemon/session_page.h"
 #include "daemon/settings.h"
 #include "relay/engine.h"
@@ -41,7 +43,7 @@ struct Plan {
   std::function<void(std::function<void()> done)> prepare;
   std::function<void(relay::Engine&)> started;  // the engine runs, until run() returns; may be empty
   std::function<std::string()> config_text;     // the settings in force, for /config
-  std::function<void()> reload;                 // on SIGHUP
+  std::function<Revision()> revise;             // the settings read again, nothing applied
   DescribeSession describe_session;             // for /sessions; may be empty
 };
 
@@ -76,7 +78,9 @@ class Daemon {
   void leave(Leave how);
   void tell_manager(std::string_view state);
   void add_pages(const Plan& plan);
-  void drain();
+  void drain(const Control::Drain& wish);
+  void go_on_draining();
+  void say_draining();
   void end_now(relay::Reason reason);
   [[nodiscard]] sys::Exit refuse(const sys::Error& error);
 
@@ -88,12 +92,15 @@ class Daemon {
   admin::Metrics metrics_;
   admin::Readiness readiness_;
   admin::AdminServer admin_;
-  sys::Timer patience_;  // with a drain
+  sys::Timer lead_;      // of a drain, until the listeners close
+  sys::Timer patience_;  // until the first session is closed
+  sys::Timer say_who_;   // is left
   std::unique_ptr<relay::KeeperLink> keeper_;
   bool resumed_ = false;
   Leave leave_ = Leave::no;
   sys::Exit exit_ = sys::Exit::ok;
   std::optional<relay::Engine> engine_;
+  std::optional<Control> control_;
 };
 
 }  // namespace ravelin::daemon

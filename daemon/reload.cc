@@ -2,8 +2,33 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
 namespace ravelin::daemon {
 namespace {
+
+constexpr std::array<std::string_view, 3> kForARestart{"loops", "pipes.most", "keeper"};
+constexpr std::array<std::string_view, 3> kMeans{"in place", "by hand-over", "at a restart"};
+
+}  // namespace
+
+bool is_for_a_restart(const config::Change& change) {
+  return std::ranges::find(kForARestart, change.path) != kForARestart.end();
+}
+
+bool Revision::needs(Means means) const {
+  return std::ranges::any_of(steps, [means](const Step& step) { return step.means == means; });
+}
+
+std::vector<config::Change> Revision::changes(Means means) const {
+  std::vector<config::Change> result;
+  for (const Step& step : steps) {
+    if (step.means == means) result.push_back(step.change);
+  }
+  return result;
+}
 
 std::string paths_of(const std::vector<config::Change>& changes) {
   std::string text;
@@ -11,27 +36,19 @@ std::string paths_of(const std::vector<config::Change>& changes) {
   return text;
 }
 
-}  // namespace
-
-void report_refused(sys::Log& log, const config::ConfigErrors& errors) {
-  log.line(sys::LogLevel::error, "reload_refused")
-      .field("errors", errors.size())
-      .field("error", config::text_of(errors))
-      .field("hint", "the settings in force stay");
-}
-
-std::vector<config::Change> report_reload(sys::Log& log, const std::vector<config::Change>& changes,
-                                          const std::function<bool(const config::Change&)>& applied) {
-  std::vector<config::Change> done;
-  std::vector<config::Change> waiting;
-  for (const auto& change : changes) (applied(change) ? done : waiting).push_back(change);
-  log.line(sys::LogLevel::info, "reloaded").field("changes", changes.size()).field("applied", paths_of(done));
-  if (!waiting.empty()) {
-    log.line(sys::LogLevel::warning, "restart_needed")
-        .field("changes", waiting.size())
-        .field("settings", paths_of(waiting));
+nlohmann::json to_json(const Revision& revision) {
+  auto changes = nlohmann::json::array();
+  for (const Step& step : revision.steps) {
+    changes.push_back({{"setting", step.change.path},
+                       {"before", step.change.before.value_or("not set")},
+                       {"after", step.change.after.value_or("not set")},
+                       {"means", kMeans[static_cast<std::size_t>(step.means)]}});
   }
-  return waiting;
+  auto touched = nlohmann::json::array();
+  for (const Touched& each : revision.touched) {
+    touched.push_back({{"what", each.what}, {"sessions", each.sessions}, {"fate", each.fate}});
+  }
+  return {{"changes", std::move(changes)}, {"touched", std::move(touched)}};
 }
 
 std::string with_waiting(const std::vector<config::Change>& waiting, std::string text) {

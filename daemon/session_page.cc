@@ -33,12 +33,12 @@ struct Collection {
   admin::Reply reply;
 };
 
-nlohmann::json basics(const relay::SessionRecord& record, const std::vector<std::string>& listeners) {
+nlohmann::json basics(const relay::SessionRecord& record, const relay::Engine& engine) {
   const std::int64_t now = relay::monotonic_ms();
   const auto phase = static_cast<std::size_t>(record.phase);
   return {{"id", record.id.text()},
           {"phase", phase < kPhases.size() ? kPhases[phase] : "unknown"},
-          {"listener", record.listener < listeners.size() ? listeners[record.listener] : "unknown"},
+          {"listener", engine.listener_name(record.listener)},
           {"client", record.client.text()},
           {"local", record.local.text()},
           {"origin", record.origin_peer.text()},
@@ -58,21 +58,19 @@ bool read_limit(const admin::Request& request, std::size_t& limit) {
 
 }  // namespace
 
-void add_session_page(admin::AdminServer& server, relay::Engine& engine, std::vector<std::string> listener_names,
-                      DescribeSession describe) {
+void add_session_page(admin::AdminServer& server, relay::Engine& engine, DescribeSession describe) {
   struct Page {
     relay::Engine& engine;
-    std::vector<std::string> listeners;
     DescribeSession describe;
   };
-  const auto page = std::make_shared<const Page>(Page{engine, std::move(listener_names), std::move(describe)});
+  const auto page = std::make_shared<const Page>(Page{engine, std::move(describe)});
   server.route("GET", "/sessions", [page](const admin::Request& request, admin::Reply reply) {
     auto all = std::make_shared<Collection>(std::move(reply));
     if (!read_limit(request, all->limit)) return all->reply.send(admin::json_error(400, "limit is not a number"));
     const auto answer = [page, all] {
       auto sessions = nlohmann::json::array();
       for (Copy& copy : all->copies) {
-        sessions.push_back(basics(copy.record, page->listeners));
+        sessions.push_back(basics(copy.record, page->engine));
         if (page->describe) page->describe(sessions.back(), {copy.record, copy.extension});
       }
       all->reply.send(admin::json_response({{"total", page->engine.sessions()}, {"sessions", std::move(sessions)}}));

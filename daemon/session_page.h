@@ -9,8 +9,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include <functional>
-#include <string>
-#include <vector>
 
 #include "admin/server.h"
 #include "relay/engine.h"
@@ -21,7 +19,6 @@ namespace ravelin::daemon {
 using DescribeSession = std::function<void(nlohmann::json& out, relay::SessionView session)>;
 
 // `engine` must outlive the server's last request.
-void add_session_page(admin::AdminServer& server, relay::Engine& engine, std::vector<std::string> listener_names,
-                      DescribeSession describe);
+void add_session_page(admin::AdminServer& server, relay::Engine& engine, DescribeSession describe);
 
 }  // namespace ravelin::daemon

@@ -32,6 +32,8 @@ struct DaemonSettings {
   std::uint32_t max_sessions = relay::EngineSettings{}.max_sessions;
   PipeSettings pipes;
   sys::Duration drain_timeout{std::chrono::minutes(1)};
+  sys::Duration drain_spread{0};
+  sys::Duration drain_lead{0};
   bool keeper = true;
 };
 
@@ -62,6 +64,13 @@ void add_daemon_settings(config::Schema<T>& schema) {
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
       .option("drain_timeout", of(&DaemonSettings::drain_timeout),
               {.help = "how long sessions may go on after SIGTERM; 0 is until they end"})
+      .option(
+          "drain_spread", of(&DaemonSettings::drain_spread),
+          {.help = "the last part of drain_timeout, over which the sessions that are left are closed, each at a "
+                   "moment of its own, so that their clients do not come back all at once; 0 closes all at its end"})
+      .option(
+          "drain_lead", of(&DaemonSettings::drain_lead),
+          {.help = "how long listeners stay open after SIGTERM while /readyz fails already, for balancers that ask it"})
       .option("keeper", of(&DaemonSettings::keeper),
               {.help = "run under a keeper process, so that sessions outlive crashes and upgrades (SIGUSR2) of the one "
                        "that works; false is for debuggers",

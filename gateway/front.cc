@@ -61,8 +61,8 @@ daemon::Plan Front::plan() {
     log_untrusted_doors(facts_->doors, daemon_.log());
     say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
-  plan.config_text = [this] { return daemon::with_waiting(waiting_, config::print(loaded_, schema_)); };
-  plan.reload = [this] { reload(); };
+  plan.config_text = [this] { return config::print(loaded_, schema_); };
+  plan.revise = [this] { return revise(); };
   plan.describe_session = describe;
   return plan;
 }
@@ -71,17 +71,19 @@ void Front::say_held_back() {
   engine_->for_each_policy([](relay::SessionPolicy& policy) { static_cast<GatewayPolicy&>(policy).say_held_back(); });
 }
 
-void Front::reload() {
-  auto next = daemon::reread(daemon_.log(), loaded_, schema_);
-  if (!next) return;
-  const auto changes = config::diff(loaded_.settings, next->settings, schema_);
-  const bool same = same_listeners(loaded_.settings, next->settings);
-  daemon_.log().set_level(next->settings.log.level);
-  loaded_.settings.log.level = next->settings.log.level;
-  waiting_ = daemon::report_reload(daemon_.log(), changes, [same](const config::Change& change) {
-    return change.path == "log.level" || (same && is_rule(change));
-  });
-  if (same) apply_rules(next->settings);
+daemon::Revision Front::revise() {
+  const auto means = [this](const config::Change& change, const Settings& next) {
+    const bool same = same_listeners(loaded_.settings, next);
+    const bool in_place = change.path == "log.level" || (same && is_rule(change));
+    return in_place ? daemon::Means::in_place : daemon::Means::hand_over;
+  };
+  return daemon::revision<Settings>(loaded_, schema_, means, [this](const auto& next) { apply(next); });
+}
+
+void Front::apply(const config::Loaded<Settings>& next) {
+  daemon_.log().set_level(next.settings.log.level);
+  loaded_.settings.log.level = next.settings.log.level;
+  if (same_listeners(loaded_.settings, next.settings)) apply_rules(next.settings);
 }
 
 void Front::apply_rules(const Settings& settings) {

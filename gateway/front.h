@@ -25,13 +25,13 @@ class Front {
 
  private:
   void say_held_back();
-  void reload();
+  [[nodiscard]] daemon::Revision revise();
+  void apply(const config::Loaded<Settings>& next);
   void apply_rules(const Settings& settings);
 
   daemon::Daemon& daemon_;
   config::Schema<Settings> schema_ = settings_schema();
   config::Loaded<Settings> loaded_;
-  std::vector<config::Change> waiting_;  // for a restart
   std::shared_ptr<const GatewayFacts> facts_;
   ppv2::PeerMap peers_;
   sys::Timer say_held_back_{daemon_.loop(), [this] { say_held_back(); }};

@@ -25,7 +25,8 @@ void GatewayPolicy::replace(std::shared_ptr<const GatewayFacts> facts) {
 }
 
 const Door& GatewayPolicy::door_of(const SessionRecord& record) const {
-  return facts_->doors.at(record.listener);
+  if (record.listener < facts_->doors.size()) return facts_->doors[record.listener];
+  return removed_.at(record.listener - facts_->doors.size());
 }
 
 Opening GatewayPolicy::inspect(SessionView session, std::span<const std::byte> bytes, bool ended) {
@@ -77,6 +78,10 @@ void GatewayPolicy::attempt_failed(SessionView session, int) {
 
 std::size_t GatewayPolicy::write_header(SessionView session, std::span<std::byte> out) {
   return write_inner_header(facts_->inner_header, session, out);
+}
+
+void GatewayPolicy::removed_listeners(const std::vector<std::string>& names) {
+  for (const std::string& name : names) removed_.push_back({.name = name});
 }
 
 void GatewayPolicy::relaying(SessionView session) {

@@ -53,6 +53,7 @@ class GatewayPolicy final : public relay::SessionPolicy {
   sys::Result<void> prepare(relay::SessionView session, int fd, const relay::Target& target) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
+  void removed_listeners(const std::vector<std::string>& names) override;
   void relaying(relay::SessionView session) override;
   void ending(relay::SessionView session) override;
   void ended(relay::SessionView session) override;
@@ -65,6 +66,7 @@ class GatewayPolicy final : public relay::SessionPolicy {
   void log_end(relay::SessionView session);
 
   std::shared_ptr<const GatewayFacts> facts_;
+  std::vector<Door> removed_;  // listeners that are not in the settings any more, numbered after its doors
   ppv2::PeerMap& peers_;
   relay::CounterBlock& counters_;
   sys::Log& log_;

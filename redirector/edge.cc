@@ -36,6 +36,10 @@ std::vector<Pool> pools_of(const Settings& settings) {
   return pools;
 }
 
+bool same_pools(const Settings& a, const Settings& b) {
+  return std::ranges::equal(a.pools, b.pools, {}, &PoolSettings::name, &PoolSettings::name);
+}
+
 }  // namespace
 
 Edge::Edge(daemon::Daemon& daemon, config::Loaded<Settings> loaded)
@@ -69,8 +73,8 @@ daemon::Plan Edge::plan() {
     if (!asked_) resolver_.start();
     say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
-  plan.config_text = [this] { return config_text(); };
-  plan.reload = [this] { reload(); };
+  plan.config_text = [this] { return config::print(loaded_, schema_); };
+  plan.revise = [this] { return revise(); };
   return plan;
 }
 
@@ -92,34 +96,28 @@ void Edge::say_held_back() {
   engine_->for_each_policy([](relay::SessionPolicy& policy) { static_cast<EdgePolicy&>(policy).say_held_back(); });
 }
 
-// Listeners and what is in the loops' hands stay; pools are taken over while they are the same pools by name.
-void Edge::reload() {
-  auto next = daemon::reread(daemon_.log(), loaded_, schema_);
-  if (!next) return;
-  const auto changes = config::diff(loaded_.settings, next->settings, schema_);
-  const bool pools_applied = apply_pools(next->settings);
-  daemon_.log().set_level(next->settings.log.level);
-  waiting_ = daemon::report_reload(daemon_.log(), changes, [&](const config::Change& change) {
-    return change.path == "log.level" || (pools_applied && change.path.starts_with("pools["));
-  });
-  if (pools_applied) loaded_.settings.pools = next->settings.pools;
-  loaded_.settings.log.level = next->settings.log.level;
-  loaded_.sources = std::move(next->sources);
+// Pools are taken over while they are the same pools by name; everything else is settled when the loops start.
+daemon::Revision Edge::revise() {
+  const auto means = [this](const config::Change& change, const Settings& next) {
+    const bool same = same_pools(loaded_.settings, next);
+    const bool in_place = change.path == "log.level" || (same && change.path.starts_with("pools["));
+    return in_place ? daemon::Means::in_place : daemon::Means::hand_over;
+  };
+  return daemon::revision<Settings>(loaded_, schema_, means, [this](const auto& next) { apply(next); });
 }
 
-bool Edge::apply_pools(const Settings& next) {
-  if (!std::ranges::equal(loaded_.settings.pools, next.pools, {}, &PoolSettings::name, &PoolSettings::name))
-    return false;
+void Edge::apply(const config::Loaded<Settings>& next) {
+  daemon_.log().set_level(next.settings.log.level);
+  loaded_.settings.log.level = next.settings.log.level;
+  loaded_.sources = next.sources;
+  if (!same_pools(loaded_.settings, next.settings)) return;
+  loaded_.settings.pools = next.settings.pools;
   for (std::size_t pool = 0; pool < pools_.size(); ++pool) {
-    pools_[pool].apply(next.pools[pool]);
+    pools_[pool].apply(next.settings.pools[pool]);
     publish(pool);
   }
+  engine_->review_sessions();
   resolver_.start();
-  return true;
-}
-
-std::string Edge::config_text() const {
-  return daemon::with_waiting(waiting_, config::print(loaded_, schema_));
 }
 
 }  // namespace ravelin::redirector

@@ -26,14 +26,12 @@ class Edge {
   [[nodiscard]] std::unique_ptr<EdgePolicy> make_policy(relay::Engine& engine, unsigned loop) const;
   void publish(std::size_t pool);
   void say_held_back();
-  void reload();
-  [[nodiscard]] bool apply_pools(const Settings& next);
-  [[nodiscard]] std::string config_text() const;
+  [[nodiscard]] daemon::Revision revise();
+  void apply(const config::Loaded<Settings>& next);
 
   daemon::Daemon& daemon_;
   const config::Schema<Settings> schema_;
   config::Loaded<Settings> loaded_;  // in force
-  std::vector<config::Change> waiting_;
   EdgeFacts facts_;
   std::vector<Pool> pools_;
   Resolver resolver_;

@@ -103,6 +103,10 @@ std::size_t EdgePolicy::write_header(SessionView session, std::span<std::byte> o
   return redirector::write_header(out, session.record, facts_.header, facts_.edge_name);
 }
 
+void EdgePolicy::removed_listeners(const std::vector<std::string>& names) {
+  for (const std::string& name : names) removed_.push_back({.name = name});
+}
+
 void EdgePolicy::relaying(SessionView session) {
   if (counted_in(session) != nullptr) return;
   // Taken over from another process, which numbered its candidates in its own way.
@@ -138,7 +142,8 @@ void EdgePolicy::ended(SessionView session) {
 }
 
 const EdgeFacts::Listener& EdgePolicy::listener_of(const SessionRecord& record) const {
-  return facts_.listeners.at(record.listener);
+  if (record.listener < facts_.listeners.size()) return facts_.listeners[record.listener];
+  return removed_.at(record.listener - facts_.listeners.size());
 }
 
 Candidate* EdgePolicy::counted_in(SessionView session) const {

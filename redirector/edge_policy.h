@@ -65,6 +65,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   sys::Result<void> prepare(relay::SessionView session, int fd, const relay::Target& target) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
+  void removed_listeners(const std::vector<std::string>& names) override;
   void relaying(relay::SessionView session) override;
   void ending(relay::SessionView session) override;
   void ended(relay::SessionView session) override;
@@ -85,6 +86,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   sys::Log& log_;
   relay::CounterBlock& counters_;  // the loop's
   std::vector<KnownPool> pools_;
+  std::vector<EdgeFacts::Listener> removed_;  // numbered after those of the facts
   std::size_t source_turn_ = 0;
   Clock now_;
   // When an origin is down every client fails; the finished sessions are what the log is for and have no budget.

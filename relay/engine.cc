@@ -104,6 +104,7 @@ sys::Result<void> Engine::resume(SessionTable table) {
 
 sys::Result<void> Engine::take_over(Inheritance inheritance) {
   const bool resumed = static_cast<bool>(inheritance.table);
+  cause_ = inheritance.cause;
   if (resumed) {
     auto table = SessionTable::open(std::move(inheritance.table));
     if (!table) return tl::unexpected(table.error());
@@ -267,6 +268,15 @@ sys::Result<std::uint32_t> Engine::open_ahead(const std::vector<ListenerOptions>
     ++count;
   });
   return count;
+}
+
+std::vector<std::uint16_t> Engine::listeners_missing(const std::vector<ListenerOptions>& next) const {
+  std::vector<std::uint16_t> missing;
+  for (std::size_t i = 0; i + settings_.removed_listeners < settings_.listeners.size(); ++i) {
+    if (std::ranges::find(next, settings_.listeners[i].address, &ListenerOptions::address) != next.end()) continue;
+    missing.push_back(static_cast<std::uint16_t>(i));
+  }
+  return missing;
 }
 
 void Engine::close_ahead() {

@@ -63,6 +63,9 @@ class Engine {
   // All or none; their number.
   [[nodiscard]] sys::Result<std::uint32_t> open_ahead(const std::vector<ListenerOptions>& next);
   void close_ahead();  // nobody takes over
+  // The indexes of the open listeners that these settings do not name.
+  [[nodiscard]] std::vector<std::uint16_t> listeners_missing(const std::vector<ListenerOptions>& next) const;
+  [[nodiscard]] HandOverCause cause() const { return cause_; }  // why this process serves
 
   // Stops accepting and calls `done` once no session is left.
   void drain(std::function<void()> done);
@@ -77,9 +80,11 @@ class Engine {
   void review_sessions();
 
   // A drain outlives its process: whoever begins one writes it here, whoever goes on with one reads it.
-  [[nodiscard]] DrainRecord& drain_record() { return table_.control_record().drain; }
+  [[nodiscard]] DrainRecord& drain_record() const { return table_.control_record().drain; }
   // Of a listener as records number them, removed ones included.
-  [[nodiscard]] std::string listener_name(std::uint16_t index) const { return table_.control_record().listener_name(index); }
+  [[nodiscard]] std::string listener_name(std::uint16_t index) const {
+    return table_.control_record().listener_name(index);
+  }
 
   // The addresses that are listened on, as bound: port 0 has become a port.
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
@@ -111,6 +116,7 @@ class Engine {
   EngineSettings settings_;
   PolicyFactory make_policy_;
   KeeperLink* keeper_;
+  HandOverCause cause_ = HandOverCause::fresh;
   Claim claim_;
   SessionTable table_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;

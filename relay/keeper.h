@@ -72,6 +72,7 @@ class Keeper {
   void check_beats(std::int64_t now);
   // Upgrades.
   void want(HandOverCause cause);
+  [[nodiscard]] bool is_serving() const;
   void begin_upgrade();
   void refuse(HandOverCause cause, const std::string& why);
   void freeze_worker();

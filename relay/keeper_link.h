@@ -28,10 +28,10 @@ namespace ravelin::relay {
 class KeeperLink {
  public:
   struct Callbacks {
-    std::function<void(int number)> signal;  // what the operator sent to the keeper
-    std::function<void()> freeze;            // another worker takes over
+    std::function<void(int number)> signal;               // what the operator sent to the keeper
+    std::function<void()> freeze;                         // another worker takes over
     std::function<void(const std::string& why)> refused;  // nobody does, although it was asked for
-    std::function<void()> lost;              // the keeper is gone
+    std::function<void()> lost;                           // the keeper is gone
   };
 
   // What $RAVELIN_KEEPER_CHANNEL names, if it names one; the variable is gone afterwards.

@@ -26,7 +26,11 @@ constexpr std::int64_t kFreezePatienceMs = 5'000;
 void Keeper::want(HandOverCause cause) {
   if (draining_) return refuse(cause, "the program is draining");
   if (wanted_ != HandOverCause::upgrade) wanted_ = cause;
-  if (!candidate_ && worker_ && worker_.stage == Stage::running) begin_upgrade();
+  if (!candidate_ && is_serving()) begin_upgrade();
+}
+
+bool Keeper::is_serving() const {
+  return worker_ && worker_.stage == Stage::running && !worker_.status;
 }
 
 void Keeper::begin_upgrade() {
@@ -66,7 +70,7 @@ void Keeper::upgrade_failed(const std::string& why) {
   end_candidate();
   refuse(candidate_cause_, why);
   if (options_.notify) options_.notify("READY=1");
-  if (wanted_ && worker_ && worker_.stage == Stage::running) begin_upgrade();
+  if (wanted_ && is_serving()) begin_upgrade();
 }
 
 void Keeper::refuse(HandOverCause cause, const std::string& why) {
@@ -75,7 +79,7 @@ void Keeper::refuse(HandOverCause cause, const std::string& why) {
       .field("error", why)
       .field("hint", "nothing has changed");
   store_.forget_last_listeners(std::exchange(ahead_, 0));
-  if (worker_.stage != Stage::running) return;
+  if (!is_serving()) return;
   (void)worker_.control.send({.kind = KeeperKind::refused, .text = why.substr(0, kMostText)});
 }
 

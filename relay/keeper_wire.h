@@ -45,8 +45,8 @@ enum class KeeperKind : std::uint16_t {
   sessions = 12,  // items: {slot, generation, how many descriptors}
   pipes = 13,     // items: {index, how many descriptors}
   beat = 14,
-  worker = 15,  // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
-  closed = 16,  // the listeners, for good
+  worker = 15,    // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
+  closed = 16,    // the listeners, for good
   replace = 17,   // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
   refused = 18,   // text: why
   draining = 19,  // by the admin socket's word, as if TERM had come

@@ -125,7 +125,7 @@ struct SessionRecord {
   std::int64_t accepted_mono_ms = 0;  // CLOCK_MONOTONIC, the same clock in every process
   std::int64_t last_activity_ms = 0;  // CLOCK_MONOTONIC of the last byte or change of state
 
-  std::uint64_t tried = 0;  // the policy's: origins tried so far, one bit each
+  std::uint64_t tried = 0;     // the policy's: origins tried so far, one bit each
   std::int64_t end_by_ms = 0;  // CLOCK_MONOTONIC: it is ended then, because its origin was taken out; 0: it is not
   std::uint64_t reserved[1] = {};
 

@@ -109,7 +109,7 @@ class Sessions {
   std::vector<std::uint64_t> ready_;  // client's tokens of sessions that have used up their turn, some of them twice
   std::mt19937_64 random_;
   std::int64_t timer_due_ = 0;  // 0: not running
-  Endings endings_;         // by end_by_ms of the records, and by a drain
+  Endings endings_;             // by end_by_ms of the records, and by a drain
   Endings drain_;
   Reason drain_reason_ = Reason::drained;
   Readiness readiness_;

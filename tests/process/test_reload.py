@@ -1,4 +1,4 @@
-"""SIGHUP: what of a changed file is in force at once, and what is said to wait for a restart."""
+"""SIGHUP without a keeper: what of a changed file is in force at once, and what is said to wait for a restart."""
 
 import json
 import os
@@ -26,7 +26,7 @@ class Reload(ProcessTest):
             with self.subTest(name):
                 port, other = free_port(), free_port()
                 path = self.write(f"{name}.yaml", json.dumps(settings(port)))
-                daemon = self.daemon(name, "--config", path, ports=[port])
+                daemon = self.daemon(name, "--config", path, "--keeper=false", ports=[port])
                 self.reload(daemon, path, settings(other, log={"level": "debug"}))
                 applied = daemon.wait_event("reloaded")["applied"]
                 self.assertEqual(applied, "log.level")

@@ -1,0 +1,115 @@
+"""ravelinctl: reload, upgrade, drain and kill, while bytes move."""
+
+import json
+import os
+import pathlib
+import signal
+
+from ravelin.build import SLOWNESS, program
+from ravelin.case import ProcessTest
+from ravelin.coded import CodedClients, EchoOrigin
+from ravelin.daemon import is_listening, run_to_end
+from ravelin.ports import free_port
+from ravelin.settings import edge_settings
+from ravelin.waiting import patience, wait_until
+
+MOVING, IDLE = (12, 12) if SLOWNESS == 1 else (4, 4)
+
+
+class Control(ProcessTest):
+    def start(self, **more):
+        self.origin = self.own(EchoOrigin())
+        self.port = free_port()
+        self.settings = edge_settings(self.port, [self.origin.address], loops=2, **more)
+        self.path = self.write("edge.yaml", json.dumps(self.settings))
+        self.edge_ = self.daemon("redirector", "--config", self.path, ports=[self.port])
+        self.clients = self.own(CodedClients(self.port, MOVING, IDLE))
+        wait_until(lambda: all(client.received for client in self.clients.clients), "every session's first bytes")
+
+    def ctl(self, *words):
+        return run_to_end([program("ravelinctl"), "--admin", f"unix:{self.edge_.admin.path}", *words], 60)
+
+    def change(self, **more):
+        self.settings.update(more)
+        pathlib.Path(self.path).write_text(json.dumps(self.settings))
+
+    def wait_for_bytes(self, count=200_000):
+        goal = self.clients.received + count
+        wait_until(lambda: self.clients.received >= goal or self.clients.faults(), f"{count} bytes to move")
+        self.assertEqual(self.clients.faults(), [])
+
+    def check_whole(self):
+        wait_until(self.clients.finish, "all sessions to end")
+        self.assertEqual(self.clients.faults(), [])
+
+    def test_an_upgrade_returns_when_the_new_worker_serves(self):
+        self.start()
+        worker = self.edge_.worker
+        done = self.ctl("upgrade")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertIn("serves", done.stdout)
+        self.assertNotEqual(self.edge_.worker, worker)
+        self.wait_for_bytes()
+        self.check_whole()
+
+    def test_a_reload_that_exchanges_the_listener_touches_no_session_and_keeps_its_name(self):
+        self.start()
+        other = free_port()
+        self.settings["listeners"][0]["name"] = "old"
+        self.change()
+        self.assertEqual(self.ctl("reload").code, 0)
+        self.change(listeners=[{"address": f"127.0.0.1:{other}", "name": "new"}])
+        plan = self.ctl("reload", "--dry-run")
+        self.assertIn("by hand-over", plan.stdout)
+        self.assertIn(f"listener old: {MOVING + IDLE} sessions go on", plan.stdout)
+        done = self.ctl("reload")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        self.assertTrue(is_listening(other))
+        self.assertFalse(is_listening(self.port))
+        self.wait_for_bytes()
+        names = {session["listener"] for session in self.edge_.admin.json("/sessions")["sessions"]}
+        self.assertEqual(names, {"old"})
+        os.kill(self.edge_.worker, signal.SIGKILL)
+        self.edge_.wait_event("taken_over", count=3)
+        self.wait_for_bytes()
+        self.check_whole()
+        self.assertEqual({line["listener"] for line in self.edge_.closed_sessions(MOVING + IDLE)}, {"old"})
+
+    def test_a_reload_that_cannot_open_a_listener_is_refused_and_changes_nothing(self):
+        self.start()
+        taken, worker = self.listener(), self.edge_.worker
+        self.change(listeners=[*self.settings["listeners"], {"address": taken.address}])
+        done = self.ctl("reload")
+        self.assertEqual(done.code, 1)
+        self.assertIn("Address already in use", done.stderr)
+        self.assertEqual(self.edge_.worker, worker)
+        pathlib.Path(self.path).write_text("listeners: 7\n")
+        done = self.ctl("reload")
+        self.assertEqual(done.code, 1)
+        self.assertRegex(done.stderr, r"edge.yaml:1:\d+")
+        self.wait_for_bytes()
+        self.check_whole()
+
+    def test_a_drain_closes_what_is_left_evenly_also_when_the_worker_dies(self):
+        self.start()
+        done = self.ctl("drain", "--for", "4s", "--spread", "2s")
+        self.assertEqual((done.code, done.stderr), (0, ""))
+        wait_until(lambda: not is_listening(self.port), "the port to be free")
+        self.assertEqual(self.edge_.admin.get("/readyz")[0], 503)
+        os.kill(self.edge_.worker, signal.SIGKILL)
+        self.assertEqual(self.edge_.process.wait(patience()), 0)
+        ended = self.edge_.events("session_closed", reason="drained")
+        self.assertEqual(len(ended), MOVING + IDLE)
+        self.assertGreater(max(each["duration_ms"] for each in ended) - min(each["duration_ms"] for each in ended), 500)
+
+    def test_one_session_is_killed_by_its_id(self):
+        self.start()
+        session = self.edge_.admin.json("/sessions")["sessions"][0]["id"]
+        self.assertEqual(self.ctl("kill", session).code, 0)
+        self.assertEqual(self.edge_.wait_event("session_closed")["reason"], "killed")
+        self.assertEqual(self.ctl("kill", session).code, 1)
+
+    def test_who_asks_no_daemon_is_told_so(self):
+        done = run_to_end([program("ravelinctl"), "--admin", f"unix:{self.folder}/nobody", "sessions"])
+        self.assertEqual(done.code, 69)
+        self.assertEqual(run_to_end([program("ravelinctl"), "dance"]).code, 2)
