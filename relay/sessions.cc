@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "relay/clock.h"
@@ -26,10 +27,15 @@ Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t ind
       deadlines_(slots_.count()),
       random_(std::random_device{}()),
       readiness_(
-          loop, [this](Readiness::Event event) { on_event(event); }, [this] { arm_timer(); }),
-      timer_(loop, [this] { run_deadlines(); }),
-      ending_timer_(loop, [this] { run_endings(); }),
-      idle_(loop, [this] { run_ready(); }) {}
+          loop, [this](Readiness::Event event) { on_event(event); }, [this] { counters_.work_on(0); }) {}
+
+void Sessions::turn() {
+  const std::int64_t now = monotonic_ms();
+  run_deadlines(now);
+  run_endings(now);
+  readiness_.wait(patience(now));
+  run_ready();
+}
 
 std::uint64_t Sessions::token(Place place, Side side) const {
   return std::uint64_t{slots_.record(place).generation} << 32 | place << 1 | (side == Side::origin ? 1U : 0U);
@@ -75,7 +81,6 @@ void Sessions::begin(Accepted client) {
     return;
   }
   deadlines_.set(*place, listener.timeouts.first_byte, record.accepted_mono_ms);
-  arm_timer();
 }
 
 // An identifier is unique without any agreement between edges, and sorts by time.
@@ -113,20 +118,18 @@ void Sessions::on_event(Readiness::Event event) {
   }
 }
 
-// The end of a batch of events, too: the loop works on nothing for now.
-void Sessions::arm_timer() {
-  counters_.work_on(0);
-  const auto next = deadlines_.next();
-  // A timer that runs out too early costs one look; one that is moved at every byte costs more.
-  if (!next || (timer_due_ != 0 && timer_due_ <= *next)) return;
-  timer_due_ = *next;
-  timer_.start(std::chrono::milliseconds(std::max<std::int64_t>(0, *next - monotonic_ms())));
+int Sessions::patience(std::int64_t now) const {
+  if (!ready_.empty()) return 0;
+  constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
+  const std::int64_t next =
+      std::min({deadlines_.next().value_or(kNever), endings_.next().value_or(kNever), drain_.next().value_or(kNever)});
+  if (next == kNever) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(next - now, 0, std::numeric_limits<int>::max()));
 }
 
-void Sessions::run_deadlines() {
-  timer_due_ = 0;
-  while (const auto place = deadlines_.take_due(monotonic_ms())) deadline_passed(*place);
-  arm_timer();
+void Sessions::run_deadlines(std::int64_t now) {
+  if (frozen_) return;
+  while (const auto place = deadlines_.take_due(now)) deadline_passed(*place);
 }
 
 void Sessions::deadline_passed(Place place) {
@@ -205,7 +208,6 @@ void Sessions::end_later(Place place) {
   const SessionRecord& record = slots_.record(place);
   if (record.end_by_ms == 0) return;
   endings_.add({.due = record.end_by_ms, .place = place, .generation = record.generation});
-  arm_endings();
 }
 
 void Sessions::review() {
@@ -232,7 +234,6 @@ void Sessions::end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason re
     const auto after = static_cast<std::int64_t>(static_cast<double>(until_ms - from_ms) * share);
     drain_.add({.due = from_ms + after, .place = place, .generation = record.generation});
   }
-  arm_endings();
 }
 
 bool Sessions::kill(const std::string& id) {
@@ -246,9 +247,8 @@ bool Sessions::kill(const std::string& id) {
   return false;
 }
 
-void Sessions::run_endings() {
+void Sessions::run_endings(std::int64_t now) {
   if (frozen_) return;
-  const std::int64_t now = monotonic_ms();
   const auto is_still = [&](const Endings::Entry& entry) {
     const SessionRecord& record = slots_.record(entry.place);
     return record.generation == entry.generation && record.phase != Phase::free;
@@ -262,15 +262,6 @@ void Sessions::run_endings() {
   while (const auto entry = drain_.take_due(now)) {
     if (is_still(*entry)) end(entry->place, EndSide::self, EndKind::reset, drain_reason_);
   }
-  arm_endings();
-}
-
-void Sessions::arm_endings() {
-  const auto a = endings_.next();
-  const auto b = drain_.next();
-  if (!a && !b) return;
-  const std::int64_t due = std::min(a.value_or(*(b ? b : a)), b.value_or(*(a ? a : b)));
-  ending_timer_.start(std::chrono::milliseconds(std::max<std::int64_t>(0, due - monotonic_ms())));
 }
 
 void Sessions::for_each(const std::function<void(const SessionView&)>& visit) const {
@@ -302,8 +293,6 @@ void Sessions::resume_adopted() {
     return std::pair(!is_in_buffer(record), record.accepted_mono_ms);
   });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
-  arm_timer();
-  arm_endings();
 }
 
 void Sessions::resume(Place place) {
@@ -343,7 +332,6 @@ void Sessions::resume(Place place) {
       record.last_activity_ms = now;
       settle(place);
       ready_.push_back(token(place, Side::client));
-      idle_.start();
       return;
     case Resumption::Action::end:
       return;
