@@ -1,5 +1,6 @@
 #include "relay/acceptor.h"
 
+#include <fcntl.h>
 #include <netdb.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::uint32_t kBatch = 64;                   // connections a turn
+constexpr std::uint32_t kBatch = 64;  // connections a turn
+constexpr std::size_t kSpareDescriptors = 8;
 constexpr std::chrono::milliseconds kRetryAfter{100};  // when the system, not our limit, is what is short
 
 bool is_shortage(int error) {
@@ -40,10 +42,16 @@ sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoi
 }  // namespace
 
 Acceptor::Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
-                   const std::vector<std::unique_ptr<RelayLoop>>& loops)
-    : control_(control), log_(log), settings_(settings), counters_(counters), loops_(loops), retry_(control, [this] {
-        resume();
-      }) {}
+                   const Limiters& limiters, const std::vector<std::unique_ptr<RelayLoop>>& loops)
+    : control_(control),
+      log_(log),
+      settings_(settings),
+      counters_(counters),
+      limiters_(limiters),
+      loops_(loops),
+      retry_(control, [this] { resume(); }),
+      token_(control, [this] { let_go(Held::until_a_token); }),
+      say_held_back_(control, [this] { refused_lines_.say_held_back(log_); }) {}
 
 Acceptor::~Acceptor() {
   stop();
@@ -90,6 +98,9 @@ void Acceptor::for_each(const std::function<void(std::uint16_t, const std::strin
 
 void Acceptor::freeze() {
   retry_.stop();
+  token_.stop();
+  say_held_back_.stop();
+  refused_lines_.say_held_back(log_);
   for (Listener& listener : listeners_) listener.poll.reset();
 }
 
@@ -142,6 +153,8 @@ sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& a
 }
 
 void Acceptor::start() {
+  (void)keep_spare();
+  say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   for (Listener& listener : listeners_) {
     listener.poll = std::make_unique<sys::Poll>(control_, listener.fd.get(),
                                                 [this, &listener](int, int) { accept_from(listener); });
@@ -154,14 +167,23 @@ void Acceptor::start() {
 
 void Acceptor::stop() {
   retry_.stop();
+  token_.stop();
+  say_held_back_.stop();
+  refused_lines_.say_held_back(log_);
   full_.store(false);
   listeners_.clear();
 }
 
-void Acceptor::accept_from(const Listener& listener) {
+void Acceptor::accept_from(Listener& listener) {
   std::vector<std::vector<Accepted>> batches(loops_.size());
+  const auto& limiter = limiters_[listener.index];
+  const bool waits_when_full = settings_.at_max_sessions == AtLimit::leave_in_backlog;
+  const std::int64_t now = limiter || !waits_when_full ? monotonic_ms() : 0;
+  std::optional<Limiter::Hold> held;
+  std::uint32_t on_the_way = 0;
   int shortage = 0;
-  for (std::uint32_t i = 0; i < kBatch && !is_full(i); ++i) {
+  for (std::uint32_t i = 0; i < kBatch && !(waits_when_full && is_full(on_the_way)); ++i) {
+    if (limiter && (held = limiter->hold(now))) break;
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
     auto* address = reinterpret_cast<sockaddr*>(&peer);
@@ -172,16 +194,80 @@ void Acceptor::accept_from(const Listener& listener) {
     if (!fd) continue;
     auto local = listener.address;
     if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
-    assign({.fd = std::move(fd),
-            .listener = listener.index,
-            .peer = sys::SocketAddress::from(address, length),
-            .local = local},
-           batches);
+    Accepted client{.fd = std::move(fd),
+                    .listener = listener.index,
+                    .peer = sys::SocketAddress::from(address, length),
+                    .local = local};
+    if (!is_admitted(client, on_the_way, now)) continue;
+    assign(std::move(client), batches);
+    ++on_the_way;
   }
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!batches[i].empty()) loops_[i]->hand_over(std::move(batches[i]));
   }
-  if (shortage != 0 || is_full(0)) pause(shortage);
+  if (shortage != 0 || (waits_when_full && is_full(0))) pause(shortage);
+  if (held) hold(listener, *held);
+}
+
+bool Acceptor::is_admitted(Accepted& client, std::uint32_t on_the_way, std::int64_t now) {
+  if (settings_.at_max_sessions != AtLimit::leave_in_backlog && is_full(on_the_way)) {
+    refuse(client, Limit::max_sessions, settings_.at_max_sessions, now);
+    return false;
+  }
+  const auto& limiter = limiters_[client.listener];
+  if (!limiter) return true;
+  const Limiter::Decision decision = limiter->admit(client.peer, now);
+  if (decision.shared) counters_.add(kSourcesWithoutPlace);
+  if (decision.limit != Limit::none) {
+    refuse(client, decision.limit, decision.action, now);
+    return false;
+  }
+  client.source = decision.source;
+  return true;
+}
+
+// The keeper has no duplicate of it yet; the signal is the same as everywhere.
+void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::int64_t now) {
+  const bool resets = action == AtLimit::reset;
+  resets ? reset(client.fd.get()) : finish_sending(client.fd.get());
+  counters_.add(kRefusedAt + static_cast<unsigned>(limit));
+  if (!refused_lines_.admit(log_, now)) return;
+  log_.line(sys::LogLevel::warning, "limit_reached")
+      .field("limit", name(limit))
+      .field("action", resets ? "reset" : "close")
+      .field("listener", settings_.listeners[client.listener].name)
+      .field("client", client.peer);
+}
+
+void Acceptor::hold(Listener& listener, const Limiter::Hold& hold) {
+  counters_.add(kAcceptPauses);
+  listener.held = hold.for_ms ? Held::until_a_token : Held::until_an_end;
+  listener.poll->stop();
+  if (hold.for_ms) return token_.start(std::chrono::milliseconds(std::max<std::int64_t>(*hold.for_ms, 1)));
+  full_.store(true);
+  if (limiters_[listener.index]->has_room()) session_ended();  // before anybody was told to say so
+}
+
+bool Acceptor::is_any_held(Held held) const {
+  return std::ranges::any_of(listeners_, [held](const Listener& listener) { return listener.held == held; });
+}
+
+void Acceptor::let_go(Held held) {
+  for (Listener& listener : listeners_) {
+    if (listener.held != held || !limiters_[listener.index]->has_room()) continue;
+    listener.held = Held::no;
+    if (!paused_) listener.poll->start(UV_READABLE);
+  }
+}
+
+// Descriptors that can be done without. False: there are not even those.
+bool Acceptor::keep_spare() {
+  while (spare_.size() < kSpareDescriptors) {
+    sys::UniqueFd fd(::open("/", O_PATH | O_CLOEXEC));
+    if (!fd) return false;
+    spare_.push_back(std::move(fd));
+  }
+  return true;
 }
 
 // The counts are the acceptor's own to raise, so they are right before the loop has seen its connection.
@@ -207,6 +293,7 @@ void Acceptor::pause(int error) {
   for (const Listener& listener : listeners_) listener.poll->stop();
   log_pause(error);
   if (error != 0) {
+    spare_.clear();
     retry_.start(kRetryAfter);
     return;
   }
@@ -225,13 +312,23 @@ void Acceptor::log_pause(int error) {
 }
 
 void Acceptor::session_ended() {
-  if (full_.load() && !is_full(0)) resume();
+  if (!full_.load()) return;
+  if (paused_ && !is_full(0)) resume();
+  let_go(Held::until_an_end);
+  full_.store(paused_ || is_any_held(Held::until_an_end));
 }
 
 void Acceptor::resume() {
+  if (!keep_spare()) {
+    spare_.clear();
+    retry_.start(kRetryAfter);
+    return;
+  }
   paused_ = false;
-  full_.store(false);
-  for (const Listener& listener : listeners_) listener.poll->start(UV_READABLE);
+  full_.store(is_any_held(Held::until_an_end));
+  for (const Listener& listener : listeners_) {
+    if (listener.held == Held::no) listener.poll->start(UV_READABLE);
+  }
 }
 
 std::vector<sys::SocketAddress> Acceptor::addresses() const {

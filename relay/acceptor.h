@@ -4,7 +4,8 @@
 // wait in the queue of a listener that goes away are reset, and sessions that live for weeks stay where chance put
 // them.
 //
-// Where it cannot accept (the session limit, no descriptors), connections wait in the kernel's backlog until it can.
+// Where it cannot accept (no descriptors, a limit that leaves them there), connections wait in the kernel's backlog
+// until it can. Those that a limit refuses are accepted and ended before any loop hears of them.
 #pragma once
 
 #include <atomic>
@@ -16,9 +17,11 @@
 #include <vector>
 
 #include "relay/inheritance.h"
+#include "relay/limiter.h"
 #include "relay/relay_loop.h"
 #include "relay/settings.h"
 #include "sys/log.h"
+#include "sys/log_budget.h"
 #include "sys/unix_listener.h"
 #include "sys/uv.h"
 
@@ -27,7 +30,7 @@ namespace ravelin::relay {
 class Acceptor {
  public:
   Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
-           const std::vector<std::unique_ptr<RelayLoop>>& loops);
+           const Limiters& limiters, const std::vector<std::unique_ptr<RelayLoop>>& loops);
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor();
@@ -53,6 +56,7 @@ class Acceptor {
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
 
  private:
+  enum class Held : std::uint8_t { no, until_a_token, until_an_end };
   struct Listener {
     std::uint16_t index;  // in the settings
     sys::UniqueFd fd;
@@ -61,14 +65,21 @@ class Acceptor {
     std::string key;
     sys::SocketFile file;
     std::unique_ptr<sys::Poll> poll;
+    Held held = Held::no;  // by its own limits
   };
 
   [[nodiscard]] sys::Result<void> open(std::uint16_t index);
   [[nodiscard]] bool take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path);
   [[nodiscard]] sys::Result<void> add(std::uint16_t index, const sys::SocketAddress& address);
-  void accept_from(const Listener& listener);
+  void accept_from(Listener& listener);
+  [[nodiscard]] bool is_admitted(Accepted& client, std::uint32_t on_the_way, std::int64_t now);
+  void refuse(const Accepted& client, Limit limit, AtLimit action, std::int64_t now);
+  void hold(Listener& listener, const Limiter::Hold& hold);
+  void let_go(Held held);
+  [[nodiscard]] bool is_any_held(Held held) const;
   [[nodiscard]] bool is_full(std::uint32_t on_the_way) const;
   void assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const;
+  [[nodiscard]] bool keep_spare();
   void pause(int error);
   void log_pause(int error);
   void resume();
@@ -77,12 +88,17 @@ class Acceptor {
   sys::Log& log_;
   const EngineSettings& settings_;
   CounterBlock& counters_;
+  const Limiters& limiters_;
   const std::vector<std::unique_ptr<RelayLoop>>& loops_;
   std::vector<Listener> listeners_;
   std::vector<Inheritance::Listener> inherited_;                  // not taken yet
   std::vector<std::pair<std::uint16_t, std::uint16_t>> indexes_;  // inherited, and what it is now
   sys::Timer retry_;
-  std::atomic<bool> full_{false};  // sequentially consistent with the loops' loads, or both sides could miss an end
+  sys::Timer token_;  // a rate that holds a listener has one more
+  sys::Timer say_held_back_;
+  sys::LogBudget refused_lines_{"limit_reached", 20, 100};
+  std::vector<sys::UniqueFd> spare_;  // given up while descriptors are short, so that others find some
+  std::atomic<bool> full_{false};     // sequentially consistent with the loops' loads, or both sides could miss an end
   bool paused_ = false;
   std::int64_t last_logged_ms_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -151,6 +152,12 @@ void Engine::tell_keeper() {
 
 sys::Result<void> Engine::make_loops() {
   mail_ = std::make_unique<sys::Mailbox>(control_);
+  limiters_.clear();
+  std::random_device random;
+  for (const ListenerOptions& listener : settings_.listeners) {
+    const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+    limiters_.push_back(listener.limits.any() ? std::make_unique<Limiter>(listener.limits, seed) : nullptr);
+  }
   ended_ = std::make_unique<sys::Async>(control_, [this] {
     acceptor_->session_ended();
     if (drained_ && sessions() == 0) std::exchange(drained_, nullptr)();
@@ -165,9 +172,10 @@ sys::Result<void> Engine::make_loops() {
       if (!opened) return tl::unexpected(opened.error());
       channel = std::move(*opened);
     }
-    loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended, std::move(channel)));
+    loops_.push_back(
+        std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), limiters_, on_ended, std::move(channel)));
   }
-  acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), loops_);
+  acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), limiters_, loops_);
   return {};
 }
 

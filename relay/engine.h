@@ -15,6 +15,7 @@
 
 #include "relay/counters.h"
 #include "relay/inheritance.h"
+#include "relay/limiter.h"
 #include "relay/policy.h"
 #include "relay/session_table.h"
 #include "relay/settings.h"
@@ -69,6 +70,7 @@ class Engine {
   [[nodiscard]] std::uint32_t max_sessions() const { return settings_.max_sessions; }
   [[nodiscard]] unsigned loops() const { return settings_.loops; }
   [[nodiscard]] const SessionTable& table() const { return table_; }
+  [[nodiscard]] const Limiters& limiters() const { return limiters_; }
   // The sum over all loops.
   [[nodiscard]] std::uint64_t count(unsigned counter) const;  // any thread
 
@@ -93,6 +95,7 @@ class Engine {
   KeeperLink* keeper_;
   Claim claim_;
   SessionTable table_;
+  Limiters limiters_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;
   std::unique_ptr<Acceptor> acceptor_;
   std::function<void()> drained_;

@@ -14,9 +14,10 @@ constexpr std::chrono::seconds kBeat{2};
 }  // namespace
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                     std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper)
+                     std::unique_ptr<SessionPolicy> policy, const Limiters& limiters, std::function<void()> on_ended,
+                     KeeperChannel keeper)
     : on_ended_(std::move(on_ended)), policy_(std::move(policy)) {
-  sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, [this] {
+  sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, limiters, [this] {
     load_.fetch_sub(1);
     on_ended_();
   });

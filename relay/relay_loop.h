@@ -22,7 +22,8 @@ class RelayLoop {
   // `on_ended` is called on this loop's thread after each session's end. `keeper`: the loop's line to the keeper,
   // closed if there is none.
   RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-            std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper);
+            std::unique_ptr<SessionPolicy> policy, const Limiters& limiters, std::function<void()> on_ended,
+            KeeperChannel keeper);
   RelayLoop(const RelayLoop&) = delete;
   RelayLoop& operator=(const RelayLoop&) = delete;
   ~RelayLoop();  // ends the sessions that are left, then the thread

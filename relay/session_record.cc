@@ -9,11 +9,11 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Reason::kCount)>
     "none",           "finished",       "peer_reset",     "peer_unreachable", "silent",          "no_first_byte",
     "idle",           "half_closed",    "no_origin",      "connect_refused",  "connect_timeout", "connect_unreachable",
     "no_source_port", "no_descriptors", "header_invalid", "header_missing",   "header_refused",  "drained",
-    "shutdown",       "internal",       "process_died",   "poisonous"};
+    "shutdown",       "internal",       "process_died",   "poisonous",        "origin_sessions"};
 constexpr std::array<std::string_view, 4> kEndSideNames{"none", "client", "origin", "self"};
 constexpr std::array<std::string_view, 4> kEndKindNames{"none", "fin", "reset", "timeout"};
 
-static_assert(kReasonNames.back() == "poisonous");
+static_assert(kReasonNames.back() == "origin_sessions");
 
 // The value may come from a table that another version wrote.
 template <std::size_t N, class T>

@@ -58,6 +58,7 @@ enum class Reason : std::uint8_t {
   internal,             // a system call failed in a way that no rule foresees
   process_died,         // the process ended while the session was in set-up and known to it alone
   poisonous,            // two processes died of what this session made them do
+  origin_sessions,      // every origin that could be tried has as many sessions as it may have
   kCount
 };
 [[nodiscard]] std::string_view name(Reason reason);
@@ -123,7 +124,9 @@ struct SessionRecord {
   std::int64_t last_activity_ms = 0;  // CLOCK_MONOTONIC of the last byte or change of state
 
   std::uint64_t tried = 0;  // the policy's: origins tried so far, one bit each
-  std::uint64_t reserved[2] = {};
+  std::uint64_t reserved = 0;
+  std::uint32_t source = 0;  // see Limiter; only the process that admitted or adopted the session may ask
+  std::uint32_t also_reserved = 0;
 
   SessionId id;
   sys::SocketAddress client;        // measured: the accepted socket's peer

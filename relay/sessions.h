@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "relay/deadlines.h"
+#include "relay/limiter.h"
 #include "relay/pipe_pool.h"
 #include "relay/policy.h"
 #include "relay/pump.h"
@@ -33,13 +34,14 @@ struct Accepted {
   std::uint16_t listener = 0;
   sys::SocketAddress peer;
   sys::SocketAddress local;
+  std::uint32_t source = 0;  // see Limiter
 };
 
 class Sessions {
  public:
   // `on_ended` follows each session's end, when its slot is free again.
   Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-           SessionPolicy& policy, std::function<void()> on_ended);
+           SessionPolicy& policy, const Limiters& limiters, std::function<void()> on_ended);
 
   void begin(Accepted client);
   // Takes over the sessions that stand in the table and returns how many they are; resume_adopted() goes on with them.
@@ -80,6 +82,7 @@ class Sessions {
   void deadline_passed(Place place);
   void end(Place place, EndSide side, EndKind kind, Reason reason);
   void drop_origin(SessionRecord& record);
+  void end_without_target(Place place);
   [[nodiscard]] std::uint64_t token(Place place, Side side) const;
   [[nodiscard]] const ListenerOptions& options(const SessionRecord& record) const;
   [[nodiscard]] SessionId new_id(std::int64_t wall_us);
@@ -87,6 +90,7 @@ class Sessions {
   const SessionTable& table_;
   const EngineSettings& settings_;
   SessionPolicy& policy_;
+  const Limiters& limiters_;
   CounterBlock& counters_;
   std::span<std::byte, SessionTable::kBufferBytes> buffer_;
   std::function<void()> on_ended_;

@@ -91,7 +91,18 @@ void Sessions::connect(Place place) {
     if (*connected) open(place, 0);
     return;
   }
-  end(place, EndSide::self, EndKind::reset, record.reason);
+  end_without_target(place);
+}
+
+void Sessions::end_without_target(Place place) {
+  const SessionRecord& record = slots_.record(place);
+  const EndKind kind = policy_.end_without_target(slots_.view(place));
+  if (kind == EndKind::fin) {
+    // Bytes left unread would turn the end of the stream into a reset.
+    const ssize_t seen = peek(record.client_fd, buffer_.first(kMaxPeek));
+    if (seen > 0) pump_.consume(record.client_fd, static_cast<std::uint64_t>(seen));
+  }
+  end(place, EndSide::self, kind, record.reason);
 }
 
 // True: connected already. False: it will be, or fail, later.
