@@ -77,8 +77,10 @@ std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
     candidate = choose(view, record.tried, now_());
   }
   if (candidate == nullptr) {
-    const bool full = std::ranges::any_of(view.candidates, [](const auto& each) { return each->is_full(); });
-    if (full && record.attempts == 0) record.reason = Reason::origin_sessions;
+    const bool full = std::ranges::any_of(view.candidates, [&record](const auto& each) {
+      return (record.tried & tried_bit(*each)) == 0 && each->is_full();
+    });
+    if (full) record.reason = Reason::origin_sessions;
     return std::nullopt;
   }
   record.tried |= tried_bit(*candidate);

@@ -241,9 +241,17 @@ void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::
 
 void Acceptor::hold(Listener& listener, const Limiter::Hold& hold) {
   counters_.add(kAcceptPauses);
+  const bool is_first = !is_any_held(Held::until_a_token);
   listener.held = hold.for_ms ? Held::until_a_token : Held::until_an_end;
   listener.poll->stop();
-  if (hold.for_ms) return token_.start(std::chrono::milliseconds(std::max<std::int64_t>(*hold.for_ms, 1)));
+  if (hold.for_ms) {
+    const std::int64_t wait = std::max<std::int64_t>(*hold.for_ms, 1);
+    const std::int64_t due = monotonic_ms() + wait;
+    // One timer for all listeners, for the first that is due.
+    if (!is_first && token_due_ms_ <= due) return;
+    token_due_ms_ = due;
+    return token_.start(std::chrono::milliseconds(wait));
+  }
   full_.store(true);
   if (limiters_[listener.index]->has_room()) session_ended();  // before anybody was told to say so
 }
@@ -254,7 +262,9 @@ bool Acceptor::is_any_held(Held held) const {
 
 void Acceptor::let_go(Held held) {
   for (Listener& listener : listeners_) {
-    if (listener.held != held || !limiters_[listener.index]->has_room()) continue;
+    if (listener.held != held) continue;
+    // A full listener that was held by its rate has to refuse what comes.
+    if (held == Held::until_an_end && !limiters_[listener.index]->has_room()) continue;
     listener.held = Held::no;
     if (!paused_) listener.poll->start(UV_READABLE);
   }

@@ -95,6 +95,7 @@ class Acceptor {
   std::vector<std::pair<std::uint16_t, std::uint16_t>> indexes_;  // inherited, and what it is now
   sys::Timer retry_;
   sys::Timer token_;  // a rate that holds a listener has one more
+  std::int64_t token_due_ms_ = 0;
   sys::Timer say_held_back_;
   sys::LogBudget refused_lines_{"limit_reached", 20, 100};
   std::vector<sys::UniqueFd> spare_;  // given up while descriptors are short, so that others find some

@@ -86,7 +86,7 @@ class LimitsTest(ProcessTest):
         kept = self.served(edge)
         before = edge.worker
         os.kill(before, signal.SIGKILL)
-        wait_until(lambda: edge.events("ready") and edge.worker != before, "the next worker")
+        wait_until(lambda: edge.events("taken_over"), "the next worker")
         kept.send(b"still")
         self.assertEqual(kept.read(5), b"still")
         self.assertTrue(self.connect(edge).is_reset())
@@ -112,6 +112,24 @@ class LimitsTest(ProcessTest):
         self.assertTrue(third.is_reset())
         self.assertEqual(edge.admin.metric("redirector_sessions_refused_total", limit="origin_sessions"), 1)
         edge.wait_event("session_closed", reason="origin_sessions")
+
+    def test_a_session_that_finds_the_rest_full_after_a_failed_attempt_counts_as_refused(self):
+        dead, live = f"127.0.0.1:{free_port()}", self.server(wire.echo).address
+        origins = [{"address": dead}, {"address": live, "max_sessions": 1}]
+        edge = self.edge_with(origins=["unused"], pool={"origins": origins, "balancing": "first_available"})
+        self.served(edge)
+        second = self.connect(edge)
+        second.send(b"hello")
+        self.assertTrue(second.is_reset())
+        edge.wait_event("session_closed", reason="origin_sessions")
+        self.assertEqual(edge.admin.metric("redirector_sessions_refused_total", limit="origin_sessions"), 1)
+
+    def test_a_full_listener_goes_on_refusing_when_its_rate_has_held_it(self):
+        rate = {"per_second": 20, "burst": 1, "action": "leave_in_backlog"}
+        edge = self.edge_with({"sessions": {"most": 1}, "rate": rate})
+        self.served(edge)
+        self.assertTrue(self.connect(edge).is_reset())
+        self.check_refused(edge, "listener_sessions", "reset")
 
     def test_a_gateway_limits_by_the_measured_peer(self):
         origin = self.server(wire.echo)
