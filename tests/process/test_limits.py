@@ -35,7 +35,7 @@ class LimitsTest(ProcessTest):
         edge = self.edge_with({"sessions": {"most": 2}})
         first = self.served(edge)
         self.served(edge)
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         self.check_refused(edge, "listener_sessions", "reset")
         first.close()
         edge.closed_sessions(1)
@@ -70,14 +70,14 @@ class LimitsTest(ProcessTest):
         edge = self.edge_with({"source": {"rate": {"per_second": 1, "burst": 2}}})
         self.served(edge)
         self.served(edge)
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         self.check_refused(edge, "source_rate", "reset")
         self.served(edge, source=("127.0.0.9", 0))
 
     def test_one_source_at_its_limit_does_not_keep_another_one_out(self):
         edge = self.edge_with({"source": {"sessions": {"most": 1}}})
         self.served(edge)
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         self.served(edge, source=("127.0.0.9", 0))
         self.check_refused(edge, "source_sessions", "reset")
 
@@ -89,7 +89,7 @@ class LimitsTest(ProcessTest):
         wait_until(lambda: edge.events("taken_over"), "the next worker")
         kept.send(b"still")
         self.assertEqual(kept.read(5), b"still")
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         kept.close()
         edge.closed_sessions(1)
         self.served(edge)
@@ -97,7 +97,7 @@ class LimitsTest(ProcessTest):
     def test_max_sessions_of_the_process_resets_where_it_is_told_to(self):
         edge = self.edge_with(max_sessions=1, at_max_sessions="reset")
         self.served(edge)
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         self.check_refused(edge, "max_sessions", "reset")
 
     def test_a_full_origin_sends_sessions_to_the_next_one_and_then_away(self):
@@ -128,7 +128,7 @@ class LimitsTest(ProcessTest):
         rate = {"per_second": 20, "burst": 1, "action": "leave_in_backlog"}
         edge = self.edge_with({"sessions": {"most": 1}, "rate": rate})
         self.served(edge)
-        self.assertTrue(self.connect(edge).is_reset())
+        self.assertTrue(self.is_refused(edge))
         self.check_refused(edge, "listener_sessions", "reset")
 
     def test_a_gateway_limits_by_the_measured_peer(self):
@@ -137,7 +137,7 @@ class LimitsTest(ProcessTest):
         limits = {"limits": {"source": {"sessions": {"most": 1}}}}
         gateway = self.configured("gateway", gateway_settings(port, origin.address, listener=limits), [port])
         self.served(gateway)
-        self.assertTrue(self.connect(gateway).is_reset())
+        self.assertTrue(self.is_refused(gateway))
         self.check_refused(gateway, "source_sessions", "reset")
 
     def test_one_source_cannot_be_left_in_the_backlog(self):
