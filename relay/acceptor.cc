@@ -37,6 +37,14 @@ sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoi
   return addresses;
 }
 
+// What a Unix socket is bound to. An accepted one has its listener's name.
+std::string unix_name_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 || address.ss_family != AF_UNIX) return {};
+  return {reinterpret_cast<const char*>(&address), length};
+}
+
 }  // namespace
 
 Acceptor::Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
@@ -178,10 +186,49 @@ void Acceptor::accept_from(const Listener& listener) {
             .local = local},
            batches);
   }
+  hand_over(std::move(batches));
+  if (shortage != 0 || is_full(0)) pause(shortage);
+}
+
+void Acceptor::hand_over(std::vector<std::vector<Accepted>> batches) {
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!batches[i].empty()) loops_[i]->hand_over(std::move(batches[i]));
   }
-  if (shortage != 0 || is_full(0)) pause(shortage);
+}
+
+void Acceptor::admit(std::vector<sys::UniqueFd> newcomers) {
+  std::vector<std::vector<Accepted>> batches(loops_.size());
+  for (sys::UniqueFd& fd : newcomers) {
+    const Listener* listener = listener_of(fd.get());
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (listener == nullptr || ::getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    auto local = listener->address;
+    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
+    assign({.fd = std::move(fd),
+            .listener = listener->index,
+            .peer = sys::SocketAddress::from(reinterpret_cast<sockaddr*>(&peer), length),
+            .local = local},
+           batches);
+  }
+  hand_over(std::move(batches));
+}
+
+// The listener that has accepted a connection: one bound to the connection's own address, else one bound to its port.
+const Acceptor::Listener* Acceptor::listener_of(int fd) const {
+  const Listener* found = nullptr;
+  const auto local = sys::SocketAddress::local_of(fd);
+  if (!local) return nullptr;
+  for (const Listener& listener : listeners_) {
+    if (!local->is_ip()) {
+      if (!listener.unix_path.empty() && unix_name_of(fd) == unix_name_of(listener.fd.get())) return &listener;
+      continue;
+    }
+    if (listener.address == *local) return &listener;
+    const auto& any = listener.address;
+    if (any.is_wildcard() && any.family == local->family && any.port == local->port) found = &listener;
+  }
+  return found;
 }
 
 // The counts are the acceptor's own to raise, so they are right before the loop has seen its connection.

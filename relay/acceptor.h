@@ -36,6 +36,9 @@ class Acceptor {
   // left are taken instead of opened anew, with all that waits in them; with any of them there, one that cannot be
   // opened is logged and left out, because sessions depend on this process already.
   [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited);
+  // Begins with what an earlier process had accepted and not begun; closes what no listener here has accepted. Only
+  // when the keeper has let go of them: or they would be named to the next process twice.
+  void admit(std::vector<sys::UniqueFd> newcomers);
   void start();
   void stop();    // for good; what waits in the backlog is refused when the listeners are closed
   void freeze();  // the listeners stay open, for the next process
@@ -67,7 +70,9 @@ class Acceptor {
   [[nodiscard]] bool take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path);
   [[nodiscard]] sys::Result<void> add(std::uint16_t index, const sys::SocketAddress& address);
   void accept_from(const Listener& listener);
+  void hand_over(std::vector<std::vector<Accepted>> batches);
   [[nodiscard]] bool is_full(std::uint32_t on_the_way) const;
+  [[nodiscard]] const Listener* listener_of(int fd) const;
   void assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const;
   void pause(int error);
   void log_pause(int error);

@@ -138,6 +138,7 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
   }
   for (const auto& loop : loops_) loop->start();
   tell_keeper();
+  acceptor_->admit(std::move(inheritance.newcomers));
   acceptor_->start();
   return {};
 }

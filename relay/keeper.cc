@@ -208,6 +208,7 @@ void Keeper::obey(WorkerProcess& worker, Received received) {
     case KeeperKind::listener:
     case KeeperKind::pipes:
     case KeeperKind::sessions:
+    case KeeperKind::newcomers:
       if (auto taken = store_.take(std::move(received)); !taken) distrust(worker, taken.error().text());
       return;
     case KeeperKind::running:

@@ -318,6 +318,23 @@ class Outlive(ProcessTest):
                 client.close()
         self.check_whole()
 
+    def test_clients_that_are_accepted_in_the_instant_of_a_kill_are_served(self):
+        self.start()
+        for kill in range(10):
+            burst = [socket.socket() for _ in range(300)]
+            for client in burst:
+                client.setblocking(False)
+                client.connect_ex(("127.0.0.1", self.edge_.port))
+            self.kill_worker()
+            wait_until(lambda: len(self.edge_.events("taken_over")) > kill, f"take-over {kill + 1}")
+            for client in burst:
+                client.settimeout(patience())
+                client.sendall(b"hello")
+            for client in burst:
+                self.assertEqual(client.recv(5), b"hello")
+                client.close()
+        self.check_whole()
+
     @long
     def test_a_worker_that_hangs_is_replaced(self):
         self.start()
