@@ -2,6 +2,7 @@
 
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <array>
 #include <stdexcept>
 
@@ -9,6 +10,7 @@ namespace ravelin::relay {
 namespace {
 
 constexpr int kBatch = 256;
+constexpr std::uint64_t kLoopToken = ~std::uint64_t{0};
 
 int new_epoll() {
   const int fd = ::epoll_create1(EPOLL_CLOEXEC);
@@ -16,14 +18,22 @@ int new_epoll() {
   return fd;
 }
 
+// -1 is for ever.
+int shorter(int one, int other) {
+  if (one < 0 || other < 0) return std::max(one, other);
+  return std::min(one, other);
+}
+
 }  // namespace
 
 Readiness::Readiness(sys::Loop& loop, OnEvent on_event, std::function<void()> on_batch_end)
-    : on_event_(std::move(on_event)),
-      on_batch_end_(std::move(on_batch_end)),
-      epoll_(new_epoll()),
-      poll_(loop, epoll_.get(), [this](int, int) { deliver(); }) {
-  poll_.start(UV_READABLE);
+    : loop_(loop), on_event_(std::move(on_event)), on_batch_end_(std::move(on_batch_end)), epoll_(new_epoll()) {
+  epoll_event event{};
+  event.events = EPOLLIN;  // level-triggered: what is left over is told again
+  event.data.u64 = kLoopToken;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, loop_.descriptor(), &event) != 0) {
+    throw std::runtime_error("epoll_ctl: no memory left");
+  }
 }
 
 sys::Result<void> Readiness::add(int fd, std::uint64_t token) {
@@ -38,14 +48,21 @@ void Readiness::remove(int fd) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
 }
 
-void Readiness::deliver() {
+void Readiness::wait(int patience) {
+  const int loop_patience = loop_.patience();
+  bool loop_is_due = loop_patience == 0;
   std::array<epoll_event, kBatch> events;
-  const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, 0);
+  const int count = ::epoll_wait(epoll_.get(), events.data(), kBatch, shorter(patience, loop_patience));
   for (int i = 0; i < count; ++i) {
     const epoll_event& event = events[static_cast<std::size_t>(i)];
-    on_event_({.token = event.data.u64, .flags = event.events});
+    if (event.data.u64 == kLoopToken) {
+      loop_is_due = true;
+    } else {
+      on_event_({.token = event.data.u64, .flags = event.events});
+    }
   }
   on_batch_end_();
+  if (loop_is_due) loop_.run_due();
 }
 
 }  // namespace ravelin::relay

@@ -1,11 +1,12 @@
-// Tells which sockets can go on: one private edge-triggered epoll descriptor, watched by a single uv_poll_t.
+// Tells which sockets can go on, and is where a relay loop sleeps: one private edge-triggered epoll descriptor, with
+// the descriptor of the thread's uv loop in it as one more.
 //
 // A plain uv_poll_t for each socket costs fifteen epoll_ctl(2) a connection; here it is one to add and one to remove,
-// and interest never changes. Edge-triggered means that whoever is told must go on until EAGAIN, or remember that he
-// did not.
+// and interest never changes. The other way round, this descriptor inside libuv's, each message costs a second wait.
+// Edge-triggered means that whoever is told must go on until EAGAIN, or remember that he did not.
 //
 // Belongs to one loop's thread. Does not own the sockets. An event that was fetched before its socket was removed may
-// still be delivered: tokens must carry a generation.
+// still be delivered: tokens must carry a generation, and none is all ones.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +33,15 @@ class Readiness {
   // removed.
   void remove(int fd);
 
- private:
-  void deliver();
+  // Sleeps until a socket can go on, the uv loop has something to do, or `patience` milliseconds are over (-1: never),
+  // then delivers a batch and runs what is due in the uv loop.
+  void wait(int patience);
 
+ private:
+  sys::Loop& loop_;
   OnEvent on_event_;
   std::function<void()> on_batch_end_;
   sys::UniqueFd epoll_;
-  sys::Poll poll_;
 };
 
 }  // namespace ravelin::relay

@@ -32,7 +32,7 @@ RelayLoop::~RelayLoop() {
   if (thread_.joinable()) {
     post([this](Sessions& sessions, SessionPolicy&) {
       sessions.end_all(Reason::shutdown);
-      loop_.stop();
+      over_ = true;
     });
     thread_.join();
   }
@@ -51,14 +51,14 @@ void RelayLoop::start() {
   thread_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "relay");
     if (adopted_) sessions_->resume_adopted();
-    loop_.run();
+    while (!over_) sessions_->turn();
   });
 }
 
 void RelayLoop::freeze(std::function<void()> frozen) {
   post([this, frozen = std::move(frozen)](Sessions& sessions, SessionPolicy&) {
     sessions.freeze();
-    loop_.stop();
+    over_ = true;
     frozen();
   });
 }

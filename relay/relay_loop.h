@@ -48,6 +48,7 @@ class RelayLoop {
   std::unique_ptr<sys::Mailbox> mail_;
   std::thread thread_;
   bool adopted_ = false;
+  bool over_ = false;  // of the thread
   KeeperChannel keeper_;
   std::unique_ptr<sys::Timer> beat_;  // with a keeper
 };

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "relay/clock.h"
@@ -26,9 +27,14 @@ Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t ind
       deadlines_(slots_.count()),
       random_(std::random_device{}()),
       readiness_(
-          loop, [this](Readiness::Event event) { on_event(event); }, [this] { arm_timer(); }),
-      timer_(loop, [this] { run_deadlines(); }),
-      idle_(loop, [this] { run_ready(); }) {}
+          loop, [this](Readiness::Event event) { on_event(event); }, [this] { counters_.work_on(0); }) {}
+
+void Sessions::turn() {
+  const std::int64_t now = monotonic_ms();
+  run_deadlines(now);
+  readiness_.wait(patience(now));
+  run_ready();
+}
 
 std::uint64_t Sessions::token(Place place, Side side) const {
   return std::uint64_t{slots_.record(place).generation} << 32 | place << 1 | (side == Side::origin ? 1U : 0U);
@@ -70,7 +76,6 @@ void Sessions::begin(Accepted client) {
     return;
   }
   deadlines_.set(*place, listener.timeouts.first_byte, record.accepted_mono_ms);
-  arm_timer();
 }
 
 // An identifier is unique without any agreement between edges, and sorts by time.
@@ -108,20 +113,16 @@ void Sessions::on_event(Readiness::Event event) {
   }
 }
 
-// The end of a batch of events, too: the loop works on nothing for now.
-void Sessions::arm_timer() {
-  counters_.work_on(0);
+int Sessions::patience(std::int64_t now) const {
+  if (!ready_.empty()) return 0;
   const auto next = deadlines_.next();
-  // A timer that runs out too early costs one look; one that is moved at every byte costs more.
-  if (!next || (timer_due_ != 0 && timer_due_ <= *next)) return;
-  timer_due_ = *next;
-  timer_.start(std::chrono::milliseconds(std::max<std::int64_t>(0, *next - monotonic_ms())));
+  if (!next) return -1;
+  return static_cast<int>(std::clamp<std::int64_t>(*next - now, 0, std::numeric_limits<int>::max()));
 }
 
-void Sessions::run_deadlines() {
-  timer_due_ = 0;
-  while (const auto place = deadlines_.take_due(monotonic_ms())) deadline_passed(*place);
-  arm_timer();
+void Sessions::run_deadlines(std::int64_t now) {
+  if (frozen_) return;
+  while (const auto place = deadlines_.take_due(now)) deadline_passed(*place);
 }
 
 void Sessions::deadline_passed(Place place) {
@@ -220,7 +221,6 @@ void Sessions::resume_adopted() {
     return std::pair(!is_in_buffer(record), record.accepted_mono_ms);
   });
   for (const Place place : std::exchange(adopted_, {})) resume(place);
-  arm_timer();
 }
 
 void Sessions::resume(Place place) {
@@ -255,7 +255,6 @@ void Sessions::resume(Place place) {
       record.last_activity_ms = now;
       settle(place);
       ready_.push_back(token(place, Side::client));
-      idle_.start();
       return;
     case Resumption::Action::end:
       return;

@@ -41,6 +41,10 @@ class Sessions {
   Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
            SessionPolicy& policy, std::function<void()> on_ended);
 
+  // One turn of the loop: sleeps until something can go on, and goes on with it. Whatever else the thread's uv loop
+  // does happens in here as well.
+  void turn();
+
   void begin(Accepted client);
   // Takes over the sessions that stand in the table and returns how many they are; resume_adopted() goes on with them.
   // Once, before anything else.
@@ -75,8 +79,8 @@ class Sessions {
   // Around them.
   void resume(Place place);
   void on_event(Readiness::Event event);
-  void run_deadlines();
-  void arm_timer();
+  void run_deadlines(std::int64_t now);
+  [[nodiscard]] int patience(std::int64_t now) const;
   void deadline_passed(Place place);
   void end(Place place, EndSide side, EndKind kind, Reason reason);
   void drop_origin(SessionRecord& record);
@@ -98,10 +102,7 @@ class Sessions {
   Deadlines deadlines_;
   std::vector<std::uint64_t> ready_;  // client's tokens of sessions that have used up their turn, some of them twice
   std::mt19937_64 random_;
-  std::int64_t timer_due_ = 0;  // 0: not running
   Readiness readiness_;
-  sys::Timer timer_;
-  sys::Idle idle_;
 };
 
 }  // namespace ravelin::relay

@@ -87,7 +87,6 @@ void Sessions::connect(Place place) {
       continue;
     }
     deadlines_.set(place, options(record).timeouts.connect, monotonic_ms());
-    arm_timer();
     if (*connected) open(place, 0);
     return;
   }

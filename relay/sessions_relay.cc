@@ -57,7 +57,6 @@ bool Sessions::run_flow(Place place, Side from) {
       return false;
     case PumpResult::State::more:
       ready_.push_back(token(place, Side::client));
-      idle_.start();
       return false;
     case PumpResult::State::finished:
       if (record.error(from) != 0) {
@@ -94,10 +93,7 @@ void Sessions::touch(Place place) {
   record.last_activity_ms = monotonic_ms();
   if (record.settled == 0) return;
   const Duration timeout = silence_allowed(record);
-  if (timeout.count() > 0 || deadlines_.is_set(place)) {
-    deadlines_.set(place, timeout, record.last_activity_ms);
-    arm_timer();
-  }
+  if (timeout.count() > 0 || deadlines_.is_set(place)) deadlines_.set(place, timeout, record.last_activity_ms);
 }
 
 // How long nothing may happen; zero: for ever.
@@ -115,7 +111,6 @@ void Sessions::settle_later(Place place) {
     if (timeout.count() > 0) delay = std::min(delay, timeout);
   }
   deadlines_.set(place, delay, monotonic_ms());
-  arm_timer();
 }
 
 void Sessions::settle(Place place) {
@@ -125,9 +120,10 @@ void Sessions::settle(Place place) {
   deadlines_.set(place, silence_allowed(record), monotonic_ms());
 }
 
-// One turn for each session that had more to do. Those that still have come again in the next round of the loop, after
+// One turn for each session that had more to do. Those that still have come again in the next turn of the loop, after
 // the events that have arrived meanwhile.
 void Sessions::run_ready() {
+  if (ready_.empty() || frozen_) return;
   // Either direction asks for the turn, and so may an event in between.
   std::vector<std::uint64_t> turns = std::exchange(ready_, {});
   std::ranges::sort(turns);
@@ -140,8 +136,7 @@ void Sessions::run_ready() {
     if (run_flow(place, Side::client)) continue;
     (void)run_flow(place, Side::origin);
   }
-  if (ready_.empty()) idle_.stop();
-  arm_timer();
+  counters_.work_on(0);
 }
 
 }  // namespace ravelin::relay

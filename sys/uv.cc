@@ -29,6 +29,11 @@ Loop::Loop() {
   must(uv_loop_init(&loop_), "uv_loop_init");
 }
 
+int Loop::patience() {
+  uv_update_time(&loop_);
+  return uv_backend_timeout(&loop_);
+}
+
 Loop::~Loop() {
   uv_run(&loop_, UV_RUN_DEFAULT);
   [[maybe_unused]] const int busy = uv_loop_close(&loop_);
@@ -76,21 +81,6 @@ Signal::Signal(Loop& loop, int number, std::function<void()> callback) {
            &box_->handle,
            [](uv_signal_t* handle, int) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); }, number),
        "uv_signal_start");
-}
-
-Idle::Idle(Loop& loop, std::function<void()> callback) : box_(new detail::Box<uv_idle_t, std::function<void()>>{}) {
-  box_->callback = std::move(callback);
-  uv_idle_init(loop.raw(), &box_->handle);
-  box_->handle.data = box_.get();
-}
-
-void Idle::start() {
-  uv_idle_start(&box_->handle,
-                [](uv_idle_t* handle) { callback_of<std::remove_reference_t<decltype(*box_)>>(handle)(); });
-}
-
-void Idle::stop() {
-  uv_idle_stop(&box_->handle);
 }
 
 Poll::Poll(Loop& loop, int fd, Callback callback) {

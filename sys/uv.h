@@ -25,6 +25,11 @@ class Loop {
   ~Loop();  // runs the close callbacks that are due; every owner must be gone
 
   void run() { uv_run(&loop_, UV_RUN_DEFAULT); }
+  // For a thread that sleeps elsewhere, on descriptor() among others: how many milliseconds it may, -1 for as long as
+  // nothing comes; and then what is due, without any wait.
+  [[nodiscard]] int patience();
+  void run_due() { uv_run(&loop_, UV_RUN_NOWAIT); }
+  [[nodiscard]] int descriptor() { return uv_backend_fd(&loop_); }
   // Ends run() after the current round; from the loop's own thread.
   void stop() { uv_stop(&loop_); }
   [[nodiscard]] uv_loop_t* raw() { return &loop_; }
@@ -81,17 +86,6 @@ class Signal {
 
  private:
   detail::Owned<uv_signal_t, std::function<void()>> box_;
-};
-
-// Calls back once a round, and keeps the loop from sleeping, while it is started.
-class Idle {
- public:
-  Idle(Loop& loop, std::function<void()> callback);
-  void start();
-  void stop();
-
- private:
-  detail::Owned<uv_idle_t, std::function<void()>> box_;
 };
 
 // Watches one descriptor that it does not own, level-triggered. The descriptor must outlive it.

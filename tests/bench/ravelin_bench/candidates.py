@@ -64,7 +64,7 @@ class Redirector:
             "--admin",
             f"unix:{folder}/admin.sock",
         ]
-        return Start(command, 1)
+        return Start(command, 3)  # keeper, worker, heir
 
 
 class Haproxy:
