@@ -57,16 +57,22 @@ Acceptor::~Acceptor() {
   stop();
 }
 
-sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
-  const bool must_go_on = !inherited.empty();
+sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited, Opening opening) {
   inherited_ = std::move(inherited);
   for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
     auto opened = open(static_cast<std::uint16_t>(i));
-    if (!opened && !must_go_on) return opened;
+    if (!opened && opening == Opening::at_start) return opened;
     if (opened) continue;
     log_.line(sys::LogLevel::error, "listener_unavailable")
         .field("listener", settings_.listeners[i].name)
         .field("error", opened.error().text());
+  }
+  // Clients would wait for ever in a socket that was passed in and that nobody accepts from.
+  if (!inherited_.empty() && opening == Opening::at_start) {
+    return sys::fail(0,
+                     "{} was passed in, but no listener has this address: name it in the settings, or take it out of "
+                     "the socket unit",
+                     inherited_.front().key);
   }
   inherited_.clear();  // closes those that the settings do not name any more
   return {};
@@ -77,6 +83,7 @@ bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const
   if (found == inherited_.end()) return false;
   const auto address = sys::SocketAddress::local_of(found->fd.get());
   indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
+  (void)::listen(found->fd.get(), settings_.listeners[index].backlog);  // changes the length of the queue, no more
   // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
   (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
   guard_against_silence(settings_.listeners[index].client, found->fd.get());

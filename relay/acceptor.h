@@ -32,10 +32,12 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor();
 
-  // Opens every listener of the settings, or none and says which address failed and why. Those that another process has
-  // left are taken instead of opened anew, with all that waits in them; with any of them there, one that cannot be
-  // opened is logged and left out, because sessions depend on this process already.
-  [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited);
+  // Opens every listener of the settings. Those that another process has left, or has opened for this one, are taken
+  // instead of opened anew, with all that waits in them.
+  //   at_start     all or nothing: fails with the address that cannot be had, or with the socket that nobody wants
+  //   taking_over  sessions depend on this process already: what cannot be opened is logged and left out
+  enum class Opening : std::uint8_t { at_start, taking_over };
+  [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited, Opening opening);
   // Begins with what an earlier process had accepted and not begun; closes what no listener here has accepted. Only
   // when the keeper has let go of them: or they would be named to the next process twice.
   void admit(std::vector<sys::UniqueFd> newcomers);

@@ -74,9 +74,9 @@ void Engine::close() {
   mail_.reset();
 }
 
-sys::Result<void> Engine::start() {
+sys::Result<void> Engine::start(std::vector<Inheritance::Listener> passed) {
   if (auto created = create_table(); !created) return created;
-  return start_loops(false);
+  return start_loops(false, std::move(passed));
 }
 
 sys::Result<void> Engine::create_table() {
@@ -97,7 +97,7 @@ sys::Result<void> Engine::resume(SessionTable table) {
   }
   table_ = std::move(table);
   settings_.loops = table_.shape().loops;
-  return start_loops(true);
+  return start_loops(true, {});
 }
 
 sys::Result<void> Engine::take_over(Inheritance inheritance) {
@@ -121,7 +121,9 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     return made;
   }
   if (!inheritance.draining) {
-    if (auto opened = acceptor_->open(std::move(inheritance.listeners)); !opened) {
+    const auto how =
+        inheritance.cause == HandOverCause::fresh ? Acceptor::Opening::at_start : Acceptor::Opening::taking_over;
+    if (auto opened = acceptor_->open(std::move(inheritance.listeners), how); !opened) {
       close();
       return opened;
     }
@@ -172,9 +174,9 @@ sys::Result<void> Engine::make_loops() {
   return {};
 }
 
-sys::Result<void> Engine::start_loops(bool resumed) {
+sys::Result<void> Engine::start_loops(bool resumed, std::vector<Inheritance::Listener> passed) {
   auto opened = make_loops();
-  if (opened) opened = acceptor_->open(std::vector<Inheritance::Listener>{});
+  if (opened) opened = acceptor_->open(std::move(passed), Acceptor::Opening::at_start);
   if (!opened) {
     close();
     return opened;

@@ -15,7 +15,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <optional>
 #include <vector>
+
+#include "relay/oom_score.h"
 
 namespace ravelin::relay {
 namespace {
@@ -138,11 +141,13 @@ void say_all(const SessionTable& table, LastWords& pipes, LastWords& sessions, L
 }
 
 [[noreturn]] void wait_and_say(int worker, const SessionTable& table, int channel, LastWords& pipes,
-                               LastWords& sessions, LastWords& newcomers) {
+                               LastWords& sessions, LastWords& newcomers, std::optional<int> score) {
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
   ::prctl(PR_SET_NAME, "heir");
+  // The pages that it shares with the worker are still there when that one has been killed for memory.
+  set_oom_score(score);
   pollfd death{.fd = worker, .events = POLLIN, .revents = 0};
   while (::poll(&death, 1, -1) <= 0) continue;
   say_all(table, pipes, sessions, newcomers);
@@ -160,10 +165,11 @@ sys::Result<pid_t> start_heir(const SessionTable& table, const KeeperChannel& ch
   LastWords pipes(channel.fd(), KeeperKind::pipes);
   LastWords sessions(channel.fd(), KeeperKind::sessions);
   LastWords newcomers(channel.fd(), KeeperKind::newcomers);
+  const auto score = oom_score_of(::getppid());  // the keeper's
   // With other bits than these it would be fork(2); clone(2) of glibc wants a stack, which only threads need.
   const auto heir = static_cast<pid_t>(::syscall(SYS_clone, CLONE_FILES | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
   if (heir < 0) return sys::fail(errno, "cannot start the heir");
-  if (heir == 0) wait_and_say(worker.get(), table, channel.fd(), pipes, sessions, newcomers);
+  if (heir == 0) wait_and_say(worker.get(), table, channel.fd(), pipes, sessions, newcomers, score);
   return heir;
 }
 

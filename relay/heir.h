@@ -4,7 +4,8 @@
 // ends. So no session costs anything while the worker lives, and none can be forgotten: what is open in the worker is
 // open here.
 //
-// While the worker lives the heir closes nothing, takes no signal, allocates nothing, and reads nothing.
+// While the worker lives the heir closes nothing that is not its own, takes no signal, allocates nothing, and reads no
+// record.
 #pragma once
 
 #include <sys/types.h>

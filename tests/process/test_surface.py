@@ -78,6 +78,25 @@ class Surface(ProcessTest):
         self.assertNotEqual(copied, [])
         self.assertEqual([(call, hex(place)) for call, place in copied if place not in table], [])
 
+    @only_unsanitized
+    def test_a_small_message_costs_one_wait_one_receive_and_one_send(self):
+        origin, port, trace = self.server(wire.echo), free_port(), self.folder + "/trace"
+        calls = "epoll_wait,epoll_pwait,splice,recvfrom,recvmsg,sendto,sendmsg"
+        strace = ["strace", "-f", "-qq", "-e", "trace=" + calls, "-e", "signal=none", "-o", trace]
+        edge = self.configured("redirector", edge_settings(port, [origin.address]), [port], prefix=strace)
+        client = self.connect(edge)
+        made = []
+        for count in 10, 1000:
+            for _ in range(count):
+                client.send(bytes(64))
+                client.read(64)
+            made.append(pathlib.Path(trace).read_text().count("\n"))
+        client.close()
+        edge.wait_event("session_closed")
+        self.stop(edge)
+        # An echo is two messages. Strace may split one call in two lines, and timers wake the loops now and then.
+        self.assertLess((made[1] - made[0]) / 2000, 3.2)
+
     def traced_transfer(self, size):
         """The addresses of the session table in a redirector, and (call, buffer, bytes) of an echoed transfer."""
         origin, port, trace = self.server(wire.echo), free_port(), self.folder + "/trace"
