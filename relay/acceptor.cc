@@ -1,7 +1,6 @@
 #include "relay/acceptor.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 
 #include <algorithm>
 
@@ -19,24 +18,12 @@ bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// The addresses that a listener's host names; a listener's name is resolved once, at start.
-sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoint) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* list = nullptr;
-  const int status = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list);
-  if (status != 0) {
-    return sys::fail(status == EAI_SYSTEM ? errno : EADDRNOTAVAIL,
-                     "cannot listen on {}: its name does not resolve ({})", endpoint.text(), ::gai_strerror(status));
-  }
-  std::vector<sys::SocketAddress> addresses;
-  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
-    addresses.push_back(sys::SocketAddress::from(entry->ai_addr, entry->ai_addrlen));
-    addresses.back().port = endpoint.port;
-  }
-  ::freeaddrinfo(list);
-  return addresses;
+// What a Unix socket is bound to. An accepted one has its listener's name.
+std::string unix_name_of(int fd) {
+  sockaddr_storage address{};
+  socklen_t length = sizeof address;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 || address.ss_family != AF_UNIX) return {};
+  return {reinterpret_cast<const char*>(&address), length};
 }
 
 }  // namespace
@@ -57,99 +44,13 @@ Acceptor::~Acceptor() {
   stop();
 }
 
-sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
-  const bool must_go_on = !inherited.empty();
-  inherited_ = std::move(inherited);
-  for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
-    auto opened = open(static_cast<std::uint16_t>(i));
-    if (!opened && !must_go_on) return opened;
-    if (opened) continue;
-    log_.line(sys::LogLevel::error, "listener_unavailable")
-        .field("listener", settings_.listeners[i].name)
-        .field("error", opened.error().text());
-  }
-  inherited_.clear();  // closes those that the settings do not name any more
-  return {};
-}
-
-bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path) {
-  const auto found = std::ranges::find(inherited_, key, &Inheritance::Listener::key);
-  if (found == inherited_.end()) return false;
-  const auto address = sys::SocketAddress::local_of(found->fd.get());
-  indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
-  // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
-  (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
-  guard_against_silence(settings_.listeners[index].client, found->fd.get());
-  listeners_.push_back(
-      {index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key,
-       unix_path.empty() || unix_path.starts_with('@') ? sys::SocketFile() : sys::SocketFile(unix_path), nullptr});
-  inherited_.erase(found);
-  return true;
-}
-
-std::uint16_t Acceptor::translate(std::uint16_t inherited_index) const {
-  const auto found = std::ranges::find(indexes_, inherited_index, &std::pair<std::uint16_t, std::uint16_t>::first);
-  return found == indexes_.end() ? std::uint16_t{0} : found->second;
-}
-
-void Acceptor::for_each(const std::function<void(std::uint16_t, const std::string&, int)>& visit) const {
-  for (const Listener& listener : listeners_) visit(listener.index, listener.key, listener.fd.get());
-}
-
 void Acceptor::freeze() {
   retry_.stop();
+  full_.store(false);  // no session's end starts anything any more
   token_.stop();
   say_held_back_.stop();
   refused_lines_.say_held_back(log_);
   for (Listener& listener : listeners_) listener.poll.reset();
-}
-
-sys::Result<void> Acceptor::open(std::uint16_t index) {
-  const ListenerOptions& options = settings_.listeners[index];
-  // Better now than with the first session.
-  const sys::UniqueFd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
-  const sys::Endpoint& endpoint = options.address;
-  if (endpoint.is_unix()) {
-    const std::string key = listener_key(endpoint.path);
-    if (take_inherited(index, key, endpoint.path)) return {};
-    auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
-    if (!opened) return tl::unexpected(opened.error());
-    const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
-    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, key, std::move(opened->file), nullptr});
-    return {};
-  }
-  if (const auto literal = endpoint.literal()) return add(index, *literal);
-  if (!endpoint.host.empty()) {
-    const auto addresses = resolve(endpoint);
-    if (!addresses) return tl::unexpected(addresses.error());
-    for (const auto& address : *addresses) {
-      if (auto added = add(index, address); !added) return added;
-    }
-    return {};
-  }
-  // ":PORT" is both families, of which a machine may lack one.
-  if (auto added = add(index, sys::SocketAddress::ipv4({}, endpoint.port)); !added) return added;
-  auto added = add(index, sys::SocketAddress::ipv6({}, endpoint.port));
-  if (!added && (added.error().code == EAFNOSUPPORT || added.error().code == EADDRNOTAVAIL)) {
-    log_.line(sys::LogLevel::warning, "ipv6_unavailable")
-        .field("listener", options.name)
-        .field("error", added.error().text());
-    return {};
-  }
-  return added;
-}
-
-sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
-  const std::string key = listener_key(address);
-  if (take_inherited(index, key, {})) return {};
-  auto fd = listen_on(address, settings_.listeners[index].backlog);
-  if (!fd) return tl::unexpected(fd.error());
-  if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
-  guard_against_silence(settings_.listeners[index].client, fd->get());
-  const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, {}, nullptr});
-  return {};
 }
 
 void Acceptor::start() {
@@ -202,11 +103,15 @@ void Acceptor::accept_from(Listener& listener) {
     assign(std::move(client), batches);
     ++on_the_way;
   }
+  hand_over(std::move(batches));
+  if (shortage != 0 || (waits_when_full && is_full(0))) pause(shortage);
+  if (held) hold(listener, *held);
+}
+
+void Acceptor::hand_over(std::vector<std::vector<Accepted>> batches) {
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!batches[i].empty()) loops_[i]->hand_over(std::move(batches[i]));
   }
-  if (shortage != 0 || (waits_when_full && is_full(0))) pause(shortage);
-  if (held) hold(listener, *held);
 }
 
 bool Acceptor::is_admitted(Accepted& client, std::uint32_t on_the_way, std::int64_t now) {
@@ -280,6 +185,44 @@ bool Acceptor::keep_spare() {
   return true;
 }
 
+void Acceptor::admit(std::vector<sys::UniqueFd> newcomers) {
+  std::vector<std::vector<Accepted>> batches(loops_.size());
+  std::uint32_t on_the_way = 0;
+  for (sys::UniqueFd& fd : newcomers) {
+    const Listener* listener = listener_of(fd.get());
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (listener == nullptr || ::getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    auto local = listener->address;
+    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
+    Accepted client{.fd = std::move(fd),
+                    .listener = listener->index,
+                    .peer = sys::SocketAddress::from(reinterpret_cast<sockaddr*>(&peer), length),
+                    .local = local};
+    if (!is_admitted(client, on_the_way, monotonic_ms())) continue;
+    assign(std::move(client), batches);
+    ++on_the_way;
+  }
+  hand_over(std::move(batches));
+}
+
+// The listener that has accepted a connection: one bound to the connection's own address, else one bound to its port.
+const Acceptor::Listener* Acceptor::listener_of(int fd) const {
+  const Listener* found = nullptr;
+  const auto local = sys::SocketAddress::local_of(fd);
+  if (!local) return nullptr;
+  for (const Listener& listener : listeners_) {
+    if (!local->is_ip()) {
+      if (!listener.unix_path.empty() && unix_name_of(fd) == unix_name_of(listener.fd.get())) return &listener;
+      continue;
+    }
+    if (listener.address == *local) return &listener;
+    const auto& any = listener.address;
+    if (any.is_wildcard() && any.family == local->family && any.port == local->port) found = &listener;
+  }
+  return found;
+}
+
 // The counts are the acceptor's own to raise, so they are right before the loop has seen its connection.
 void Acceptor::assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const {
   std::size_t best = 0;
@@ -339,12 +282,6 @@ void Acceptor::resume() {
   for (const Listener& listener : listeners_) {
     if (listener.held == Held::no) listener.poll->start(UV_READABLE);
   }
-}
-
-std::vector<sys::SocketAddress> Acceptor::addresses() const {
-  std::vector<sys::SocketAddress> addresses;
-  for (const Listener& listener : listeners_) addresses.push_back(listener.address);
-  return addresses;
 }
 
 }  // namespace ravelin::relay

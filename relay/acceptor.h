@@ -35,10 +35,15 @@ class Acceptor {
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor();
 
-  // Opens every listener of the settings, or none and says which address failed and why. Those that another process has
-  // left are taken instead of opened anew, with all that waits in them; with any of them there, one that cannot be
-  // opened is logged and left out, because sessions depend on this process already.
-  [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited);
+  // Opens every listener of the settings. Those that another process has left, or has opened for this one, are taken
+  // instead of opened anew, with all that waits in them.
+  //   at_start     all or nothing: fails with the address that cannot be had, or with the socket that nobody wants
+  //   taking_over  sessions depend on this process already: what cannot be opened is logged and left out
+  enum class Opening : std::uint8_t { at_start, taking_over };
+  [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited, Opening opening);
+  // Begins with what an earlier process had accepted and not begun; closes what no listener here has accepted. Only
+  // when the keeper has let go of them: or they would be named to the next process twice.
+  void admit(std::vector<sys::UniqueFd> newcomers);
   void start();
   void stop();    // for good; what waits in the backlog is refused when the listeners are closed
   void freeze();  // the listeners stay open, for the next process
@@ -77,7 +82,9 @@ class Acceptor {
   void hold(Listener& listener, const Limiter::Hold& hold);
   void let_go(Held held);
   [[nodiscard]] bool is_any_held(Held held) const;
+  void hand_over(std::vector<std::vector<Accepted>> batches);
   [[nodiscard]] bool is_full(std::uint32_t on_the_way) const;
+  [[nodiscard]] const Listener* listener_of(int fd) const;
   void assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const;
   [[nodiscard]] bool keep_spare();
   void pause(int error);

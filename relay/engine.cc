@@ -75,9 +75,9 @@ void Engine::close() {
   mail_.reset();
 }
 
-sys::Result<void> Engine::start() {
+sys::Result<void> Engine::start(std::vector<Inheritance::Listener> passed) {
   if (auto created = create_table(); !created) return created;
-  return start_loops(false);
+  return start_loops(false, std::move(passed));
 }
 
 sys::Result<void> Engine::create_table() {
@@ -98,7 +98,7 @@ sys::Result<void> Engine::resume(SessionTable table) {
   }
   table_ = std::move(table);
   settings_.loops = table_.shape().loops;
-  return start_loops(true);
+  return start_loops(true, {});
 }
 
 sys::Result<void> Engine::take_over(Inheritance inheritance) {
@@ -122,7 +122,9 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     return made;
   }
   if (!inheritance.draining) {
-    if (auto opened = acceptor_->open(std::move(inheritance.listeners)); !opened) {
+    const auto how =
+        inheritance.cause == HandOverCause::fresh ? Acceptor::Opening::at_start : Acceptor::Opening::taking_over;
+    if (auto opened = acceptor_->open(std::move(inheritance.listeners), how); !opened) {
       close();
       return opened;
     }
@@ -139,6 +141,7 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
   }
   for (const auto& loop : loops_) loop->start();
   tell_keeper();
+  acceptor_->admit(std::move(inheritance.newcomers));
   acceptor_->start();
   return {};
 }
@@ -179,9 +182,9 @@ sys::Result<void> Engine::make_loops() {
   return {};
 }
 
-sys::Result<void> Engine::start_loops(bool resumed) {
+sys::Result<void> Engine::start_loops(bool resumed, std::vector<Inheritance::Listener> passed) {
   auto opened = make_loops();
-  if (opened) opened = acceptor_->open(std::vector<Inheritance::Listener>{});
+  if (opened) opened = acceptor_->open(std::move(passed), Acceptor::Opening::at_start);
   if (!opened) {
     close();
     return opened;

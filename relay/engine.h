@@ -42,8 +42,8 @@ class Engine {
   ~Engine();
 
   // Opens the listeners and starts the loops. Fails with the errno of what could not be had; nothing is left behind
-  // then.
-  [[nodiscard]] sys::Result<void> start();
+  // then. `passed`: listeners that somebody has opened for it.
+  [[nodiscard]] sys::Result<void> start(std::vector<Inheritance::Listener> passed = {});
 
   // Starts the loops over a table that another process left, with descriptors that are valid here, and goes on with
   // every session in it. Sessions that had not reached `relaying` start again from their client; listeners are opened
@@ -82,7 +82,7 @@ class Engine {
  private:
   [[nodiscard]] sys::Result<void> create_table();
   [[nodiscard]] sys::Result<void> make_loops();
-  [[nodiscard]] sys::Result<void> start_loops(bool resumed);
+  [[nodiscard]] sys::Result<void> start_loops(bool resumed, std::vector<Inheritance::Listener> passed);
   void tell_keeper();
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);

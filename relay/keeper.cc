@@ -58,11 +58,22 @@ Keeper::Keeper(KeeperOptions options) : options_(std::move(options)) {
   (void)sys::raise_descriptor_limit();
 }
 
+void Keeper::hold(std::vector<Inheritance::Listener> passed) {
+  for (Inheritance::Listener& listener : passed) {
+    Received received{.message = {.kind = KeeperKind::listener, .items = {{}}, .text = std::move(listener.key)}};
+    received.fds.push_back(std::move(listener.fd));
+    (void)store_.take(std::move(received));
+  }
+}
+
 int Keeper::run() {
   if (!worker_) {
     if (!store_.has_table()) cause_ = HandOverCause::fresh;
     if (!start(nullptr)) return EXIT_FAILURE;
   }
+  // Setting SIGCHLD to its default action has dropped one that was pending (signal(7)): of a worker that died while
+  // this process replaced itself.
+  reap();
   turned_ms_ = monotonic_ms();
   while (!exit_) turn();
   return *exit_;
@@ -208,6 +219,7 @@ void Keeper::obey(WorkerProcess& worker, Received received) {
     case KeeperKind::listener:
     case KeeperKind::pipes:
     case KeeperKind::sessions:
+    case KeeperKind::newcomers:
       if (auto taken = store_.take(std::move(received)); !taken) distrust(worker, taken.error().text());
       return;
     case KeeperKind::running:

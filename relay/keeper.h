@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "relay/crash_breaker.h"
+#include "relay/inheritance.h"
 #include "relay/keeper_store.h"
 #include "relay/worker_process.h"
 #include "sys/log.h"
@@ -42,6 +43,9 @@ class Keeper {
   // Goes on where this process stood before it replaced itself, or where the worker stood that this process was.
   // `state` is what save_state() wrote. Before run().
   [[nodiscard]] sys::Result<void> restore(sys::UniqueFd state);
+
+  // Listeners for the first worker that somebody has opened for it. Before run().
+  void hold(std::vector<Inheritance::Listener> passed);
 
   // Until the worker has ended as it was asked to, or cannot be started at all. The exit code.
   [[nodiscard]] int run();

@@ -98,6 +98,7 @@ Received KeeperChannel::receive() {
     Received received{.fds = take_descriptors(packet)};
     auto message = decode(std::span(buffer_).first(static_cast<std::size_t>(length)));
     const bool whole = (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+    if (message && !is_known(message->kind)) received.fds.clear();
     if (!message || !whole || received.fds.size() != descriptors_of(*message)) {
       return {.state = Received::State::broken};
     }
