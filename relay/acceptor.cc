@@ -105,6 +105,7 @@ void Acceptor::for_each(const std::function<void(std::uint16_t, const std::strin
 
 void Acceptor::freeze() {
   retry_.stop();
+  full_.store(false);  // no session's end starts anything any more
   for (Listener& listener : listeners_) listener.poll.reset();
 }
 
