@@ -90,9 +90,11 @@ class Service(SessionTest):
         limit = int(self.unit.show("MemoryCurrent")) + (16 << 20)
         self.machine.run("systemctl", "set-property", "--runtime", self.unit.name, f"MemoryMax={limit}")
         self.addCleanup(self.machine.run, "systemctl", "revert", self.unit.name)
-        # Somebody in the same group takes memory until the worker is gone, and would be the last to be killed for it.
-        join, more = f"echo $$ >/sys/fs/cgroup/memory{group}/cgroup.procs", "head -c 1000000 /dev/zero | tr '\\0' x"
-        self.machine.run("sh", "-c", f"{join} && while [ -e /proc/{worker} ]; do x=$x$({more}); done")
+        # Somebody in the same group fills a file that is memory until the worker is gone, a little at a time, so that
+        # what that one leaves is enough for the next.
+        join, file = f"echo $$ >/sys/fs/cgroup/memory{group}/cgroup.procs", "/dev/shm/taken"
+        fill = f"while [ -e /proc/{worker} ]; do head -c 100000 /dev/zero >>{file}; done; rm {file}"
+        self.machine.run("sh", "-c", f"{join} && {fill}")
         self.unit.wait_event("taken_over")
         self.assertEqual(self.unit.events("worker_died")[0]["what"], "was ended by signal 9")
         self.check_undisturbed()
