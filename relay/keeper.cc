@@ -20,22 +20,11 @@ using Stage = WorkerProcess::Stage;
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD};
 
-// A worker that reads its settings, takes a batch or starts its loops, and one that is asked to stop touching things.
-constexpr std::int64_t kGreetingPatienceMs = 10'000;
-constexpr std::int64_t kTakingPatienceMs = 30'000;
-// Loops and the control loop say every two seconds that they turn.
-constexpr std::int64_t kBeatPatienceMs = 10'000;
-constexpr std::int64_t kControlPatienceMs = 30'000;
+constexpr std::int64_t kTakingPatienceMs = 30'000;       // for a worker to take a batch or start its loops
 constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
-constexpr std::int64_t kLastWordsMs = 2'000;             // between SIGABRT, for a core to look at, and SIGKILL
 constexpr int kLongestSleepMs = 1'000;
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
-
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
-}
 
 bool is_own_doing(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL || number == SIGFPE;
@@ -268,7 +257,6 @@ void Keeper::hand_over() {
                                       {.a = draining_ ? 1U : 0U}}};
   worker_.deadline_ms = monotonic_ms() + kTakingPatienceMs;
   if (!worker_.control.send(begin)) ::kill(worker_.pid, SIGKILL);
-  // Each message is answered by one `taken`; two on the way keep both sides at work.
   hand_over_next_batch();
 }
 
@@ -350,7 +338,7 @@ void Keeper::replace(int status) {
   const auto verdict = breaker_.died(cause_, ran_ms, !signaled && WEXITSTATUS(status) == kBadConfig);
   log_->line(sys::LogLevel::error, "worker_died")
       .field("worker", worker_.pid)
-      .field("what", describe(status))
+      .field("what", describe_end(status))
       .field("sessions", store_.sessions())
       .field("next_in_ms", verdict.wait_ms);
   if (candidate_) upgrade_failed("the worker has died meanwhile");
@@ -366,40 +354,6 @@ void Keeper::replace(int status) {
   worker_ = {};
   if (verdict.wait_ms == 0 && start(retry_last_good_ ? &last_good_ : nullptr)) return;
   retry_ms_ = now + std::max<std::int64_t>(verdict.wait_ms, 100);
-}
-
-void Keeper::check_deadlines() {
-  const std::int64_t now = monotonic_ms();
-  if (retry_ms_ != 0 && now >= retry_ms_ && !start(retry_last_good_ ? &last_good_ : nullptr)) {
-    retry_last_good_ = last_good_ && !retry_last_good_;
-    retry_ms_ = now + 1'000;
-  }
-  if (worker_ && worker_.deadline_ms != 0 && now >= worker_.deadline_ms) {
-    log_->line(sys::LogLevel::warning, "worker_too_slow").field("worker", worker_.pid);
-    worker_.deadline_ms = 0;
-    if (worker_.status) {
-      worker_.control = {};
-      worker_ended(*worker_.status);
-    } else {
-      ::kill(worker_.pid, SIGKILL);
-    }
-  }
-  if (candidate_ && candidate_.deadline_ms != 0 && now >= candidate_.deadline_ms) {
-    upgrade_failed(fmt::format("it did not answer within {} s", kGreetingPatienceMs / 1000));
-  }
-  check_beats(now);
-  watchdog(now);
-}
-
-void Keeper::check_beats(std::int64_t now) {
-  if (!worker_ || worker_.stage != Stage::running || worker_.hung || worker_.status) return;
-  bool hung = now - worker_.heard_ms > kControlPatienceMs;
-  for (const auto& loop : worker_.loops) hung |= now - loop.heard_ms > kBeatPatienceMs;
-  if (!hung) return;
-  log_->line(sys::LogLevel::error, "worker_hung").field("worker", worker_.pid);
-  worker_.hung = true;
-  worker_.deadline_ms = now + kLastWordsMs;
-  ::kill(worker_.pid, SIGABRT);
 }
 
 }  // namespace ravelin::relay

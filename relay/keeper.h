@@ -41,7 +41,7 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   // Goes on where this process stood before it replaced itself, or where the worker stood that this process was.
-  // `state` is what save_state() wrote. Before run().
+  // `state` is what a StateWriter wrote there. Before run().
   [[nodiscard]] sys::Result<void> restore(sys::UniqueFd state);
 
   // Listeners for the first worker that somebody has opened for it. Before run().
@@ -51,6 +51,8 @@ class Keeper {
   [[nodiscard]] int run();
 
  private:
+  static constexpr std::int64_t kGreetingPatienceMs = 10'000;  // for a worker to read its settings
+
   void turn();
   [[nodiscard]] int patience() const;
   void hear_signals();
@@ -70,8 +72,6 @@ class Keeper {
   void await_last_words(int status);
   void worker_ended(int status);
   void replace(int status);
-  void check_deadlines();
-  void check_beats(std::int64_t now);
   // Upgrades.
   void begin_upgrade();
   void freeze_worker();
@@ -80,7 +80,9 @@ class Keeper {
   void end_candidate();
   void finish_upgrade();
   void replace_self();
-  [[nodiscard]] sys::Result<sys::UniqueFd> save_state();
+  // Patience.
+  void check_deadlines();
+  void check_beats(std::int64_t now);
   void watchdog(std::int64_t now);
 
   KeeperOptions options_;

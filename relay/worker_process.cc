@@ -1,7 +1,9 @@
 #include "relay/worker_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -127,6 +129,11 @@ sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys:
     return sys::fail(error, "cannot start {}", program.path);  // the child is reaped like any other
   }
   return worker;
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
 sys::Error execute(const WorkerProgram& program, const sys::UniqueFd* executable, const char* variable, int value) {
