@@ -60,13 +60,13 @@ EngineMetrics::EngineMetrics(admin::Metrics& metrics, std::string_view prefix, s
                   family.value({name(static_cast<relay::Reason>(reason))}, engine.count(relay::kReasons + reason));
                 }
               });
-  metrics.add({.name = prefixed("sessions_refused_total"),
-               .help = "Sessions refused at a limit, by the limit.",
+  metrics.add({.name = prefixed("limit_reached_total"),
+               .help = "Connections refused at a limit, or, where it leaves them in the backlog, pauses of accepting.",
                .type = MetricType::counter,
                .labels = {"limit"}},
               [&engine](Family& family) {
                 for (unsigned limit = 1; limit < static_cast<unsigned>(relay::Limit::kCount); ++limit) {
-                  family.value({name(static_cast<relay::Limit>(limit))}, engine.count(relay::kRefusedAt + limit));
+                  family.value({name(static_cast<relay::Limit>(limit))}, engine.count(relay::kLimitReached + limit));
                 }
               });
   metrics.add({.name = prefixed("payload_bytes_total"),

@@ -91,7 +91,7 @@ std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
 
 relay::EndKind EdgePolicy::end_without_target(SessionView session) {
   if (session.record.reason != Reason::origin_sessions) return relay::EndKind::reset;
-  counters_.add(relay::kRefusedAt + static_cast<unsigned>(relay::Limit::origin_sessions));
+  counters_.add(relay::kLimitReached + static_cast<unsigned>(relay::Limit::origin_sessions));
   const bool closes = pools_[listener_of(session.record).pool].view->close_when_full;
   return closes ? relay::EndKind::fin : relay::EndKind::reset;
 }

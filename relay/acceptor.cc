@@ -1,6 +1,6 @@
 #include "relay/acceptor.h"
 
-#include <fcntl.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::uint32_t kBatch = 64;  // connections a turn
+constexpr std::uint32_t kBatch = 64;  // the most connections a turn
 constexpr std::size_t kSpareDescriptors = 8;
 constexpr std::chrono::milliseconds kRetryAfter{100};  // when the system, not our limit, is what is short
 
@@ -28,20 +28,28 @@ std::string unix_name_of(int fd) {
 
 }  // namespace
 
-Acceptor::Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
-                   const Limiters& limiters, const std::vector<std::unique_ptr<RelayLoop>>& loops)
-    : control_(control),
-      log_(log),
+Acceptor::Acceptor(sys::Log& log, const EngineSettings& settings, CounterBlock& counters, const Limiters& limiters,
+                   const std::vector<std::unique_ptr<RelayLoop>>& loops)
+    : log_(log),
       settings_(settings),
       counters_(counters),
       limiters_(limiters),
       loops_(loops),
-      retry_(control, [this] { resume(); }),
-      token_(control, [this] { let_go(Held::until_a_token); }),
-      say_held_back_(control, [this] { refused_lines_.say_held_back(log_); }) {}
+      room_(loops.front()->uv(), [this] { look_for_room(); }),
+      retry_(loops.front()->uv(), [this] { resume(); }),
+      token_(loops.front()->uv(), [this] { let_go(Held::until_a_token); }),
+      say_held_back_(loops.front()->uv(), [this] { refused_lines_.say_held_back(log_); }) {}
 
 Acceptor::~Acceptor() {
   stop();
+}
+
+void Acceptor::announce() const {
+  for (const Listener& listener : listeners_) {
+    log_.line(sys::LogLevel::info, "listening")
+        .field("listener", settings_.listeners[listener.index].name)
+        .field("address", listener.unix_path.empty() ? listener.address.text() : "unix:" + listener.unix_path);
+  }
 }
 
 void Acceptor::freeze() {
@@ -57,12 +65,9 @@ void Acceptor::start() {
   (void)keep_spare();
   say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   for (Listener& listener : listeners_) {
-    listener.poll = std::make_unique<sys::Poll>(control_, listener.fd.get(),
+    listener.poll = std::make_unique<sys::Poll>(loops_.front()->uv(), listener.fd.get(),
                                                 [this, &listener](int, int) { accept_from(listener); });
     listener.poll->start(UV_READABLE);
-    log_.line(sys::LogLevel::info, "listening")
-        .field("listener", settings_.listeners[listener.index].name)
-        .field("address", listener.unix_path.empty() ? listener.address.text() : "unix:" + listener.unix_path);
   }
 }
 
@@ -75,6 +80,8 @@ void Acceptor::stop() {
   listeners_.clear();
 }
 
+// As many as were found last time, and twice as many next time if those were there: a lone connection costs one call, a
+// flood one for each, and neither a second one only to hear that there are no more.
 void Acceptor::accept_from(Listener& listener) {
   std::vector<std::vector<Accepted>> batches(loops_.size());
   const auto& limiter = limiters_[listener.index];
@@ -82,8 +89,9 @@ void Acceptor::accept_from(Listener& listener) {
   const std::int64_t now = limiter || !waits_when_full ? monotonic_ms() : 0;
   std::optional<Limiter::Hold> held;
   std::uint32_t on_the_way = 0;
+  std::uint32_t taken = 0;
   int shortage = 0;
-  for (std::uint32_t i = 0; i < kBatch && !(waits_when_full && is_full(on_the_way)); ++i) {
+  for (std::uint32_t i = 0; i < listener.appetite && !(waits_when_full && is_full(on_the_way)); ++i) {
     if (limiter && (held = limiter->hold(now))) break;
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
@@ -93,6 +101,7 @@ void Acceptor::accept_from(Listener& listener) {
     // Errors of the connection itself (accept(2) names a dozen) are the connection's business.
     if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
     if (!fd) continue;
+    ++taken;
     auto local = listener.address;
     if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
     Accepted client{.fd = std::move(fd),
@@ -103,6 +112,7 @@ void Acceptor::accept_from(Listener& listener) {
     assign(std::move(client), batches);
     ++on_the_way;
   }
+  listener.appetite = taken == listener.appetite ? std::min(taken * 2, kBatch) : std::max(taken, 1U);
   hand_over(std::move(batches));
   if (shortage != 0 || (waits_when_full && is_full(0))) pause(shortage);
   if (held) hold(listener, *held);
@@ -135,7 +145,7 @@ bool Acceptor::is_admitted(Accepted& client, std::uint32_t on_the_way, std::int6
 void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::int64_t now) {
   const bool resets = action == AtLimit::reset;
   resets ? reset(client.fd.get()) : finish_sending(client.fd.get());
-  counters_.add(kRefusedAt + static_cast<unsigned>(limit));
+  counters_.add(kLimitReached + static_cast<unsigned>(limit));
   if (!refused_lines_.admit(log_, now)) return;
   log_.line(sys::LogLevel::warning, "limit_reached")
       .field("limit", name(limit))
@@ -146,6 +156,7 @@ void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::
 
 void Acceptor::hold(Listener& listener, const Limiter::Hold& hold) {
   counters_.add(kAcceptPauses);
+  counters_.add(kLimitReached + static_cast<unsigned>(hold.limit));
   const bool is_first = !is_any_held(Held::until_a_token);
   listener.held = hold.for_ms ? Held::until_a_token : Held::until_an_end;
   listener.poll->stop();
@@ -158,7 +169,7 @@ void Acceptor::hold(Listener& listener, const Limiter::Hold& hold) {
     return token_.start(std::chrono::milliseconds(wait));
   }
   full_.store(true);
-  if (limiters_[listener.index]->has_room()) session_ended();  // before anybody was told to say so
+  if (limiters_[listener.index]->has_room()) look_for_room();  // it may have ended before anybody was told to say so
 }
 
 bool Acceptor::is_any_held(Held held) const {
@@ -178,7 +189,7 @@ void Acceptor::let_go(Held held) {
 // Descriptors that can be done without. False: there are not even those.
 bool Acceptor::keep_spare() {
   while (spare_.size() < kSpareDescriptors) {
-    sys::UniqueFd fd(::open("/", O_PATH | O_CLOEXEC));
+    sys::UniqueFd fd(::eventfd(0, EFD_CLOEXEC));  // any kind would do
     if (!fd) return false;
     spare_.push_back(std::move(fd));
   }
@@ -250,6 +261,7 @@ void Acceptor::pause(int error) {
     retry_.start(kRetryAfter);
     return;
   }
+  counters_.add(kLimitReached + static_cast<unsigned>(Limit::max_sessions));
   full_.store(true);
   if (!is_full(0)) resume();  // the last one may have ended before anybody was told to say so
 }
@@ -264,7 +276,7 @@ void Acceptor::log_pause(int error) {
   line.field("reason", error != 0 ? sys::Error{error, "accept"}.text() : std::string("session limit reached"));
 }
 
-void Acceptor::session_ended() {
+void Acceptor::look_for_room() {
   if (!full_.load()) return;
   if (paused_ && !is_full(0)) resume();
   let_go(Held::until_an_end);

@@ -1,8 +1,8 @@
 // Listens on every address and gives each connection to the loop with the fewest sessions.
 //
-// One acceptor for all loops, on the control loop: with a listener for each thread (SO_REUSEPORT), connections that
-// wait in the queue of a listener that goes away are reset, and sessions that live for weeks stay where chance put
-// them.
+// One acceptor for all loops, on the first of them, where a connection that stays there costs no message: with a
+// listener for each thread (SO_REUSEPORT), connections that wait in the queue of a listener that goes away are reset,
+// and sessions that live for weeks stay where chance put them.
 //
 // Where it cannot accept (no descriptors, a limit that leaves them there), connections wait in the kernel's backlog
 // until it can. Those that a limit refuses are accepted and ended before any loop hears of them.
@@ -29,8 +29,9 @@ namespace ravelin::relay {
 
 class Acceptor {
  public:
-  Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
-           const Limiters& limiters, const std::vector<std::unique_ptr<RelayLoop>>& loops);
+  // `loops` has at least one, and none has started.
+  Acceptor(sys::Log& log, const EngineSettings& settings, CounterBlock& counters, const Limiters& limiters,
+           const std::vector<std::unique_ptr<RelayLoop>>& loops);
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
   ~Acceptor();
@@ -41,6 +42,11 @@ class Acceptor {
   //   taking_over  sessions depend on this process already: what cannot be opened is logged and left out
   enum class Opening : std::uint8_t { at_start, taking_over };
   [[nodiscard]] sys::Result<void> open(std::vector<Inheritance::Listener> inherited, Opening opening);
+  void announce() const;
+  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
+
+  // Once the loops run all else belongs to the first loop's thread, unless it says otherwise.
+
   // Begins with what an earlier process had accepted and not begun; closes what no listener here has accepted. Only
   // when the keeper has let go of them: or they would be named to the next process twice.
   void admit(std::vector<sys::UniqueFd> newcomers);
@@ -53,12 +59,10 @@ class Acceptor {
   // What an inherited listener's index is in these settings; 0 for one that they do not name any more.
   [[nodiscard]] std::uint16_t translate(std::uint16_t inherited_index) const;
 
-  // A session has ended somewhere: accepting may go on. Control loop.
-  void session_ended();
+  // A session has ended somewhere: accepting may go on. Any thread.
+  void session_ended() { room_.send(); }
   // True while a session's end would let accepting go on. Any thread.
   [[nodiscard]] bool is_waiting_for_an_end() const { return full_.load(); }
-
-  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
 
  private:
   enum class Held : std::uint8_t { no, until_a_token, until_an_end };
@@ -70,7 +74,8 @@ class Acceptor {
     std::string key;
     sys::SocketFile file;
     std::unique_ptr<sys::Poll> poll;
-    Held held = Held::no;  // by its own limits
+    Held held = Held::no;        // by its own limits
+    std::uint32_t appetite = 1;  // connections that the next turn is likely to find
   };
 
   [[nodiscard]] sys::Result<void> open(std::uint16_t index);
@@ -89,9 +94,9 @@ class Acceptor {
   [[nodiscard]] bool keep_spare();
   void pause(int error);
   void log_pause(int error);
+  void look_for_room();
   void resume();
 
-  sys::Loop& control_;
   sys::Log& log_;
   const EngineSettings& settings_;
   CounterBlock& counters_;
@@ -100,6 +105,7 @@ class Acceptor {
   std::vector<Listener> listeners_;
   std::vector<Inheritance::Listener> inherited_;                  // not taken yet
   std::vector<std::pair<std::uint16_t, std::uint16_t>> indexes_;  // inherited, and what it is now
+  sys::Async room_;
   sys::Timer retry_;
   sys::Timer token_;  // a rate that holds a listener has one more
   std::int64_t token_due_ms_ = 0;

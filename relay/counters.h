@@ -26,7 +26,7 @@ enum Counter : unsigned {
   kReasons,          // one for each Reason follows
   kPolicyCounters = kReasons + 32,
   // Of the engine again, at the end, because the policies' numbers are as they were.
-  kRefusedAt = 112,            // one for each Limit follows
+  kLimitReached = 112,         // one for each Limit follows: what it refused, and how often it stopped accepting
   kSourcesWithoutPlace = 119,  // connections whose source shared its place in a full table
   kMaxCounters = 120
 };

@@ -67,10 +67,12 @@ Engine::~Engine() {
   close();
 }
 
-// The loops first: while their threads run they look at the acceptor and post to this loop.
+// While the loops' threads run they look at the acceptor and post to this loop; the acceptor's handles are the first
+// loop's.
 void Engine::close() {
-  loops_.clear();
+  for (const auto& loop : loops_) loop->stop();
   acceptor_.reset();
+  loops_.clear();
   ended_.reset();
   mail_.reset();
 }
@@ -141,9 +143,18 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
   }
   for (const auto& loop : loops_) loop->start();
   tell_keeper();
-  acceptor_->admit(std::move(inheritance.newcomers));
-  acceptor_->start();
+  accept(std::move(inheritance.newcomers));
   return {};
+}
+
+void Engine::accept(std::vector<sys::UniqueFd> newcomers) {
+  addresses_ = acceptor_->addresses();
+  acceptor_->announce();
+  const auto admitted = std::make_shared<std::vector<sys::UniqueFd>>(std::move(newcomers));
+  loops_.front()->post([this, admitted](Sessions&, SessionPolicy&) {
+    acceptor_->admit(std::move(*admitted));
+    acceptor_->start();
+  });
 }
 
 void Engine::tell_keeper() {
@@ -162,11 +173,11 @@ sys::Result<void> Engine::make_loops() {
     limiters_.push_back(listener.limits.any() ? std::make_unique<Limiter>(listener.limits, seed) : nullptr);
   }
   ended_ = std::make_unique<sys::Async>(control_, [this] {
-    acceptor_->session_ended();
     if (drained_ && sessions() == 0) std::exchange(drained_, nullptr)();
   });
   const auto on_ended = [this] {
-    if (draining_.load() || acceptor_->is_waiting_for_an_end()) ended_->send();
+    if (draining_.load()) ended_->send();
+    if (acceptor_->is_waiting_for_an_end()) acceptor_->session_ended();
   };
   for (unsigned i = 0; i < settings_.loops; ++i) {
     KeeperChannel channel;
@@ -178,7 +189,7 @@ sys::Result<void> Engine::make_loops() {
     loops_.push_back(
         std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), limiters_, on_ended, std::move(channel)));
   }
-  acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), limiters_, loops_);
+  acceptor_ = std::make_unique<Acceptor>(log_, settings_, table_.control_counters(), limiters_, loops_);
   return {};
 }
 
@@ -193,18 +204,21 @@ sys::Result<void> Engine::start_loops(bool resumed, std::vector<Inheritance::Lis
     if (resumed) loop->adopt();
     loop->start();
   }
-  acceptor_->start();
+  accept({});
   return {};
 }
 
+// The acceptor first: what it has handed over lies in the loops' mailboxes before their freezing does.
 void Engine::freeze(std::function<void()> frozen) {
-  acceptor_->freeze();
-  const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
-  for (const auto& loop : loops_) {
-    loop->freeze([this, left, frozen] {
-      if (left->fetch_sub(1) == 1) mail_->post(frozen);
-    });
-  }
+  loops_.front()->post([this, frozen = std::move(frozen)](Sessions&, SessionPolicy&) {
+    acceptor_->freeze();
+    const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
+    for (const auto& loop : loops_) {
+      loop->freeze([this, left, frozen] {
+        if (left->fetch_sub(1) == 1) mail_->post(frozen);
+      });
+    }
+  });
 }
 
 void Engine::describe(StateWriter& state) const {
@@ -233,22 +247,23 @@ void Engine::describe(StateWriter& state) const {
   }
 }
 
+// No session is the last one before the acceptor has stopped.
 void Engine::drain(std::function<void()> done) {
-  acceptor_->stop();
-  if (keeper_ != nullptr) keeper_->listeners_closed();
-  drained_ = std::move(done);
-  draining_.store(true);
-  ended_->send();
+  loops_.front()->post([this, done = std::move(done)](Sessions&, SessionPolicy&) {
+    acceptor_->stop();
+    mail_->post([this, done] {
+      if (keeper_ != nullptr) keeper_->listeners_closed();
+      drained_ = done;
+      draining_.store(true);
+      ended_->send();
+    });
+  });
 }
 
 void Engine::abort_all(Reason reason) {
   for (const auto& loop : loops_) {
     loop->post([reason](Sessions& sessions, SessionPolicy&) { sessions.end_all(reason); });
   }
-}
-
-std::vector<sys::SocketAddress> Engine::addresses() const {
-  return acceptor_ ? acceptor_->addresses() : std::vector<sys::SocketAddress>{};
 }
 
 std::uint32_t Engine::sessions() const {

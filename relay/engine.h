@@ -1,5 +1,5 @@
-// The engine that both daemons share: one acceptor on the caller's (control) loop, and relay loops with a thread each.
-// It owns the session table, the listening sockets and the loops.
+// The engine that both daemons share: relay loops with a thread each, the first of which accepts for all of them. It
+// owns the session table, the listening sockets and the loops.
 //
 //   Engine engine(control_loop, log, settings, [&](unsigned loop) { return std::make_unique<MyPolicy>(...); });
 //   if (auto started = engine.start(); !started) return exit_for(started.error());
@@ -65,7 +65,7 @@ class Engine {
   void abort_all(Reason reason);
 
   // The addresses that are listened on, as bound: port 0 has become a port.
-  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
+  [[nodiscard]] const std::vector<sys::SocketAddress>& addresses() const { return addresses_; }
   [[nodiscard]] std::uint32_t sessions() const;  // any thread
   [[nodiscard]] std::uint32_t max_sessions() const { return settings_.max_sessions; }
   [[nodiscard]] unsigned loops() const { return settings_.loops; }
@@ -84,6 +84,7 @@ class Engine {
   [[nodiscard]] sys::Result<void> make_loops();
   [[nodiscard]] sys::Result<void> start_loops(bool resumed, std::vector<Inheritance::Listener> passed);
   void tell_keeper();
+  void accept(std::vector<sys::UniqueFd> newcomers);
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);
   void close();
@@ -98,6 +99,7 @@ class Engine {
   Limiters limiters_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;
   std::unique_ptr<Acceptor> acceptor_;
+  std::vector<sys::SocketAddress> addresses_;
   std::function<void()> drained_;
   std::atomic<bool> draining_{false};
   std::unique_ptr<sys::Async> ended_;   // a session's end that somebody waits for

@@ -22,7 +22,7 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD};
 
 constexpr std::int64_t kTakingPatienceMs = 30'000;       // for a worker to take a batch or start its loops
 constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
-constexpr int kLongestSleepMs = 1'000;
+constexpr int kLongestSleepMs = 5'000;
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
 
@@ -81,7 +81,7 @@ void Keeper::turn() {
   (void)::poll(watched.data(), watched.size(), patience());
   const std::int64_t now = monotonic_ms();
   // A keeper that stood still itself, with the whole machine for one, has no right to find others slow.
-  if (now - turned_ms_ > 2 * kLongestSleepMs) {
+  if (now - turned_ms_ > kLongestSleepMs + 1'000) {
     worker_.heard_ms = now;
     for (auto& loop : worker_.loops) loop.heard_ms = now;
   }
@@ -95,7 +95,7 @@ void Keeper::turn() {
 int Keeper::patience() const {
   const std::int64_t now = monotonic_ms();
   std::int64_t next = now + kLongestSleepMs;
-  for (const std::int64_t due : {worker_.deadline_ms, candidate_.deadline_ms, retry_ms_}) {
+  for (const std::int64_t due : {worker_.deadline_ms, candidate_.deadline_ms, retry_ms_, watchdog_due()}) {
     if (due != 0) next = std::min(next, due);
   }
   return static_cast<int>(std::max<std::int64_t>(0, next - now));

@@ -84,6 +84,7 @@ class Keeper {
   void check_deadlines();
   void check_beats(std::int64_t now);
   void watchdog(std::int64_t now);
+  [[nodiscard]] std::int64_t watchdog_due() const;  // 0: no watchdog
 
   KeeperOptions options_;
   std::unique_ptr<sys::Log> log_;

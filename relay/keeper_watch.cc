@@ -9,8 +9,7 @@
 namespace ravelin::relay {
 namespace {
 
-// Loops and the control loop say every two seconds that they turn.
-constexpr std::int64_t kBeatPatienceMs = 10'000;
+constexpr std::int64_t kBeatPatienceMs = 10'000;  // of a relay loop; two beats may come late
 constexpr std::int64_t kControlPatienceMs = 30'000;
 constexpr std::int64_t kLastWordsMs = 2'000;  // between SIGABRT, for a core to look at, and SIGKILL
 
@@ -53,11 +52,15 @@ void Keeper::check_beats(std::int64_t now) {
 // systemd's watchdog is for the keeper; a worker whose loops have stopped is the keeper's own business, and it acts
 // long before a watchdog would.
 void Keeper::watchdog(std::int64_t now) {
-  const char* period = std::getenv("WATCHDOG_USEC");
-  if (period == nullptr || !options_.notify) return;
-  if (now - fed_ms_ < std::atoll(period) / 1000 / 3) return;
+  const std::int64_t due = watchdog_due();
+  if (due == 0 || now < due) return;
   fed_ms_ = now;
   options_.notify("WATCHDOG=1");
+}
+
+std::int64_t Keeper::watchdog_due() const {
+  const char* period = std::getenv("WATCHDOG_USEC");
+  return period == nullptr || !options_.notify ? 0 : fed_ms_ + std::atoll(period) / 1000 / 3;
 }
 
 }  // namespace ravelin::relay

@@ -19,6 +19,7 @@
 // Pure: no system call is made here.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,10 @@
 #include <vector>
 
 namespace ravelin::relay {
+
+// How often a loop says that it turns. Keepers of every version wait for ten seconds at the least; each beat wakes two
+// threads of a program that is otherwise at rest.
+constexpr std::chrono::seconds kBeat{4};
 
 enum class KeeperKind : std::uint16_t {
   hello = 1,     // item: {protocol, table layout, extension bytes}

@@ -21,10 +21,11 @@ Limiter::Limiter(const ListenerLimits& limits, std::uint64_t seed)
       sources_(limits.source.any() ? std::make_unique<SourceTable>(limits_.source, seed) : nullptr) {}
 
 std::optional<Limiter::Hold> Limiter::hold(std::int64_t now_ms) {
-  if (limits_.sessions.action == AtLimit::leave_in_backlog && !has_room()) return Hold{};
+  if (limits_.sessions.action == AtLimit::leave_in_backlog && !has_room())
+    return Hold{.limit = Limit::listener_sessions};
   if (limits_.rate.a_second == 0 || limits_.rate.action != AtLimit::leave_in_backlog) return std::nullopt;
   if (bucket_.has_one(limits_.rate, now_ms)) return std::nullopt;
-  return Hold{.for_ms = bucket_.wait_ms(limits_.rate)};
+  return Hold{.limit = Limit::listener_rate, .for_ms = bucket_.wait_ms(limits_.rate)};
 }
 
 // What is refused takes no token, or a client that is refused for one limit would be kept out by the next.

@@ -28,6 +28,7 @@ class Limiter {
   };
   // Nothing is to be accepted now. Without a time: until a session of the listener ends.
   struct Hold {
+    Limit limit = Limit::none;
     std::optional<std::int64_t> for_ms;
   };
 

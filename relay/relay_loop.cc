@@ -7,11 +7,6 @@
 #include "sys/signals.h"
 
 namespace ravelin::relay {
-namespace {
-
-constexpr std::chrono::seconds kBeat{2};
-
-}  // namespace
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
                      std::unique_ptr<SessionPolicy> policy, const Limiters& limiters, std::function<void()> on_ended,
@@ -30,13 +25,7 @@ RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const Engin
 }
 
 RelayLoop::~RelayLoop() {
-  if (thread_.joinable()) {
-    post([this](Sessions& sessions, SessionPolicy&) {
-      sessions.end_all(Reason::shutdown);
-      over_ = true;
-    });
-    thread_.join();
-  }
+  stop();
   mail_.reset();
   beat_.reset();
   sessions_.reset();
@@ -56,6 +45,15 @@ void RelayLoop::start() {
   });
 }
 
+void RelayLoop::stop() {
+  if (!thread_.joinable()) return;
+  post([this](Sessions& sessions, SessionPolicy&) {
+    sessions.end_all(Reason::shutdown);
+    over_ = true;
+  });
+  thread_.join();
+}
+
 void RelayLoop::freeze(std::function<void()> frozen) {
   post([this, frozen = std::move(frozen)](Sessions& sessions, SessionPolicy&) {
     sessions.freeze();
@@ -66,6 +64,10 @@ void RelayLoop::freeze(std::function<void()> frozen) {
 
 void RelayLoop::hand_over(std::vector<Accepted> clients) {
   load_.fetch_add(static_cast<std::uint32_t>(clients.size()));
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    for (Accepted& client : clients) sessions_->begin(std::move(client));
+    return;
+  }
   // std::function copies what it holds, descriptors cannot be copied.
   auto shared = std::make_shared<std::vector<Accepted>>(std::move(clients));
   mail_->post([this, shared] {

@@ -26,8 +26,12 @@ class LimitsTest(ProcessTest):
         self.assertEqual(client.read(5), b"hello")
         return client
 
+    def check_paused(self, edge, limit):
+        metric = "redirector_limit_reached_total"
+        wait_until(lambda: edge.admin.metric(metric, limit=limit) >= 1, f"accepting to pause at {limit}")
+
     def check_refused(self, daemon, limit, action, count=1):
-        name = f"{daemon.program.rsplit('/')[-1]}_sessions_refused_total"
+        name = f"{daemon.program.rsplit('/')[-1]}_limit_reached_total"
         wait_until(lambda: daemon.admin.metric(name, limit=limit) == count, f"{count} refused at {limit}")
         self.assertEqual(daemon.wait_event("limit_reached", limit=limit)["action"], action)
 
@@ -52,7 +56,7 @@ class LimitsTest(ProcessTest):
         first = self.served(edge)
         waiting = self.connect(edge)
         waiting.send(b"hello")
-        wait_until(lambda: edge.admin.metric("redirector_accept_pauses_total") >= 1, "accepting to pause")
+        self.check_paused(edge, "listener_sessions")
         self.assertEqual(edge.admin.metric("redirector_sessions"), 1)
         first.close()
         self.assertEqual(waiting.read(5), b"hello")
@@ -65,6 +69,7 @@ class LimitsTest(ProcessTest):
             client.send(b"hello")
         for client in clients:
             self.assertEqual(client.read(5), b"hello")
+        self.check_paused(edge, "listener_rate")
 
     def test_a_source_at_its_rate_is_reset(self):
         edge = self.edge_with({"source": {"rate": {"per_second": 1, "burst": 2}}})
@@ -110,7 +115,7 @@ class LimitsTest(ProcessTest):
         third = self.connect(edge)
         third.send(b"hello")
         self.assertTrue(third.is_reset())
-        self.assertEqual(edge.admin.metric("redirector_sessions_refused_total", limit="origin_sessions"), 1)
+        self.assertEqual(edge.admin.metric("redirector_limit_reached_total", limit="origin_sessions"), 1)
         edge.wait_event("session_closed", reason="origin_sessions")
 
     def test_a_session_that_finds_the_rest_full_after_a_failed_attempt_counts_as_refused(self):
@@ -122,7 +127,7 @@ class LimitsTest(ProcessTest):
         second.send(b"hello")
         self.assertTrue(second.is_reset())
         edge.wait_event("session_closed", reason="origin_sessions")
-        self.assertEqual(edge.admin.metric("redirector_sessions_refused_total", limit="origin_sessions"), 1)
+        self.assertEqual(edge.admin.metric("redirector_limit_reached_total", limit="origin_sessions"), 1)
 
     def test_a_full_listener_goes_on_refusing_when_its_rate_has_held_it(self):
         rate = {"per_second": 20, "burst": 1, "action": "leave_in_backlog"}

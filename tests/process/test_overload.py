@@ -36,7 +36,7 @@ class OverloadTest(ProcessTest):
         self.check_echo(first)
         for _ in range(KNOCKS):
             self.assertTrue(self.is_refused(edge))
-        self.assertEqual(edge.admin.metric("redirector_sessions_refused_total", limit="listener_sessions"), KNOCKS)
+        self.assertEqual(edge.admin.metric("redirector_limit_reached_total", limit="listener_sessions"), KNOCKS)
 
         def said():
             held_back = edge.events("lines_held_back", event_class="limit_reached")
