@@ -63,4 +63,63 @@ Says what a header says, or where and why it is wrong, as text or JSON, and
 writes headers.")
 ravelin_package_documents(ppv2_tool ppv2)
 
+# ravelin_daemon_package(PROGRAM OTHER SUMMARY DESCRIPTION): the package ravelin-PROGRAM of the component PROGRAM. OTHER is
+# the program whose package shares the group and the directory of admin sockets.
+function(ravelin_daemon_package program other summary description)
+  set(unit ravelin-${program})
+  set(other ravelin-${other})
+  set(files ${CMAKE_CURRENT_BINARY_DIR}/packages/${unit})
+  string(TOUPPER ${program} component)
+  set(for_package COMPONENT ${program} EXCLUDE_FROM_ALL)
+
+  foreach(script postinst prerm postrm)
+    configure_file(${CMAKE_SOURCE_DIR}/deploy/debian/daemon/${script}.in ${files}/${script} @ONLY
+      FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+  endforeach()
+  file(WRITE ${files}/conffiles "/etc/ravelin/${program}.yaml\n/etc/needrestart/conf.d/${unit}.conf\n")
+
+  # The settings' page is written by the program, from the table that it reads them by.
+  find_program(GZIP_PROGRAM gzip REQUIRED)
+  configure_file(${CMAKE_SOURCE_DIR}/deploy/man/daemon.8.in ${files}/${program}.8 @ONLY)
+  add_custom_command(OUTPUT ${files}/${program}.yaml.5.gz ${files}/${program}.8.gz VERBATIM
+    DEPENDS ${program} ${files}/${program}.8
+    COMMAND sh -c "$<TARGET_FILE:${program}> --reference man | ${GZIP_PROGRAM} -9n >${files}/${program}.yaml.5.gz"
+    COMMAND sh -c "${GZIP_PROGRAM} -9n <${files}/${program}.8 >${files}/${program}.8.gz")
+  add_custom_target(${program}_manual_pages ALL DEPENDS ${files}/${program}.yaml.5.gz ${files}/${program}.8.gz)
+  install(FILES ${files}/${program}.yaml.5.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man5 ${for_package})
+  install(FILES ${files}/${program}.8.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 ${for_package})
+
+  set(deploy ${CMAKE_SOURCE_DIR}/deploy)
+  install(FILES ${deploy}/config/${program}.yaml DESTINATION /etc/ravelin ${for_package})
+  install(FILES ${deploy}/systemd/${unit}.service ${deploy}/systemd/${unit}.socket
+    DESTINATION /lib/systemd/system ${for_package})
+  foreach(place sysusers:/usr/lib/sysusers.d tmpfiles:/usr/lib/tmpfiles.d sysctl:/usr/lib/sysctl.d
+          needrestart:/etc/needrestart/conf.d)
+    string(REGEX MATCH "^[a-z]+" kind ${place})
+    string(REGEX REPLACE "^[a-z]+:" "" folder ${place})
+    if(EXISTS ${deploy}/systemd/${unit}.${kind})
+      install(FILES ${deploy}/systemd/${unit}.${kind} DESTINATION ${folder} RENAME ${unit}.conf ${for_package})
+    endif()
+  endforeach()
+  ravelin_package_documents(${program} ${unit})
+  configure_file(${deploy}/debian/daemon/lintian-overrides.in ${files}/lintian-overrides @ONLY)
+  install(FILES ${files}/lintian-overrides DESTINATION /usr/share/lintian/overrides RENAME ${unit} ${for_package})
+
+  set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_ALL} ${program} PARENT_SCOPE)
+  set(CPACK_COMPONENT_${component}_DESCRIPTION "${summary}\n${description}" PARENT_SCOPE)
+  set(CPACK_DEBIAN_${component}_PACKAGE_NAME ${unit} PARENT_SCOPE)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SECTION net PARENT_SCOPE)
+  set(CPACK_DEBIAN_${component}_PACKAGE_SHLIBDEPS ON PARENT_SCOPE)
+  set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_STRICT_PERMISSION ON PARENT_SCOPE)
+  set(CPACK_DEBIAN_${component}_PACKAGE_CONTROL_EXTRA
+    ${files}/postinst ${files}/prerm ${files}/postrm ${files}/conffiles PARENT_SCOPE)
+endfunction()
+
+ravelin_daemon_package(redirector gateway "disposable TCP edge in front of an origin"
+"Forwards TCP sessions to an origin that nobody has to know, with a PROXY
+protocol v2 header in front. Sees ciphertext only and holds no secret.")
+ravelin_daemon_package(gateway redirector "front of an origin that lies behind TCP edges"
+"Takes the PROXY protocol header off what edges forward, and keeps what it
+claims apart from what was measured.")
+
 include(CPack)

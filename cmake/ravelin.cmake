@@ -54,7 +54,7 @@ function(ravelin_program name)
   if(NOT RAVELIN_SANITIZE)
     target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
   endif()
-  install(TARGETS ${name} RUNTIME)
+  install(TARGETS ${name} RUNTIME COMPONENT ${name})
 endfunction()
 
 # ravelin_unit_test(FOLDER [SOURCES file...] USES target...): one doctest program, unit_FOLDER, of all *_test.cc files here.

@@ -44,7 +44,7 @@ sys::Result<void> check_descriptors(const relay::Engine& engine, std::uint32_t w
 }  // namespace
 
 Daemon::Daemon(const config::Program& program, const DaemonSettings& settings,
-               std::unique_ptr<relay::KeeperLink> keeper)
+               std::unique_ptr<relay::KeeperLink> keeper, std::vector<relay::Inheritance::Listener> passed)
     : program_(program),
       settings_(settings),
       log_(settings.log.format, settings.log.level),
@@ -56,7 +56,8 @@ Daemon::Daemon(const config::Program& program, const DaemonSettings& settings,
                   engine_->end_evenly(drain.close_from_ms, drain.over_ms, relay::Reason::drained);
                 }),
       say_who_(loop_, [this] { say_draining(); }),
-      keeper_(std::move(keeper)) {
+      keeper_(std::move(keeper)),
+      passed_(std::move(passed)) {
   // splice(2) to a reset connection raises it and has no MSG_NOSIGNAL.
   std::signal(SIGPIPE, SIG_IGN);
 }
@@ -193,7 +194,7 @@ sys::Result<void> Daemon::start(const Plan& plan) {
     resumed_ = static_cast<bool>(inheritance.table);
   }
   if (auto opened = open_admin(); !opened) return opened;
-  return keeper_ ? engine_->take_over(std::move(inheritance)) : engine_->start();
+  return keeper_ ? engine_->take_over(std::move(inheritance)) : engine_->start(std::move(passed_));
 }
 
 // Where nobody asked for it, a missing admin socket is no reason not to serve.

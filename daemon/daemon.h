@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "admin/metrics.h"
 #include "admin/readiness.h"
@@ -49,9 +50,10 @@ struct Plan {
 
 class Daemon {
  public:
-  // `keeper`: this process's line to its keeper, if it has one.
+  // `keeper`: this process's line to its keeper, if it has one. `passed`: listeners that were opened for it; a worker
+  // gets them from its keeper.
   Daemon(const config::Program& program, const DaemonSettings& settings,
-         std::unique_ptr<relay::KeeperLink> keeper = nullptr);
+         std::unique_ptr<relay::KeeperLink> keeper = nullptr, std::vector<relay::Inheritance::Listener> passed = {});
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
   ~Daemon();
@@ -96,6 +98,7 @@ class Daemon {
   sys::Timer patience_;  // until the first session is closed
   sys::Timer say_who_;   // is left
   std::unique_ptr<relay::KeeperLink> keeper_;
+  std::vector<relay::Inheritance::Listener> passed_;  // until they are listened on
   bool resumed_ = false;
   Leave leave_ = Leave::no;
   sys::Exit exit_ = sys::Exit::ok;

@@ -21,13 +21,16 @@ struct Total {
 constexpr std::array kTotals{
     Total{relay::kAccepted, "sessions_accepted_total", "Client connections accepted."},
     Total{relay::kAcceptPauses, "accept_pauses_total",
-          "Times that accepting stopped at the limit of sessions or for want of descriptors."},
+          "Times that accepting stopped at a limit that leaves connections in the backlog, or for want of "
+          "descriptors."},
     Total{relay::kConnectAttempts, "connect_attempts_total", "Connections to origins tried."},
     Total{relay::kConnectFailures, "connect_failures_total", "Connections to origins that failed."},
     Total{relay::kPipesShort, "pipes_short_total", "Turns that copied bytes because no pipe was to be had."},
     Total{relay::kWakeupsWithoutProgress, "wakeups_without_progress_total",
           "Wake-ups of a session that moved no byte and changed nothing."},
     Total{relay::kResumedSessions, "sessions_resumed_total", "Sessions taken over from an earlier process."},
+    Total{relay::kSourcesWithoutPlace, "sources_without_place_total",
+          "Connections whose source counted together with others because the table of sources was full."},
     Total{relay::kUpgrades, "upgrades_total", "Processes that were replaced by a newer one, sessions and all."},
     Total{relay::kWorkerDeaths, "worker_deaths_total",
           "Processes that ended without being asked to, and whose sessions went on."},
@@ -55,6 +58,15 @@ EngineMetrics::EngineMetrics(admin::Metrics& metrics, std::string_view prefix, s
               [&engine](Family& family) {
                 for (unsigned reason = 1; reason < static_cast<unsigned>(relay::Reason::kCount); ++reason) {
                   family.value({name(static_cast<relay::Reason>(reason))}, engine.count(relay::kReasons + reason));
+                }
+              });
+  metrics.add({.name = prefixed("limit_reached_total"),
+               .help = "Connections refused at a limit, or, where it leaves them in the backlog, pauses of accepting.",
+               .type = MetricType::counter,
+               .labels = {"limit"}},
+              [&engine](Family& family) {
+                for (unsigned limit = 1; limit < static_cast<unsigned>(relay::Limit::kCount); ++limit) {
+                  family.value({name(static_cast<relay::Limit>(limit))}, engine.count(relay::kLimitReached + limit));
                 }
               });
   metrics.add({.name = prefixed("payload_bytes_total"),

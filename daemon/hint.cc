@@ -13,7 +13,9 @@ struct Hint {
 };
 
 constexpr std::string_view kMayNot =
-    "a port below 1024 needs CAP_NET_BIND_SERVICE (systemd: AmbientCapabilities=CAP_NET_BIND_SERVICE), and the "
+    "a port below 1024 has to be passed in or needs CAP_NET_BIND_SERVICE (systemd: ListenStream= in the socket unit, "
+    "or "
+    "AmbientCapabilities=CAP_NET_BIND_SERVICE), and the "
     "directory of a socket has to be this user's (systemd: RuntimeDirectory=)";
 constexpr std::string_view kNoDirectory =
     "the directory of a socket has to be there: mkdir -p, or systemd's RuntimeDirectory=";

@@ -21,8 +21,11 @@ relay::KeeperOptions options_for(int argc, const char* const* argv, const config
 
 }  // namespace
 
-int run_keeper(int argc, const char* const* argv, const config::Program& program, const config::LogSettings& log) {
-  return relay::Keeper(options_for(argc, argv, program, log)).run();
+int run_keeper(int argc, const char* const* argv, const config::Program& program, const config::LogSettings& log,
+               std::vector<relay::Inheritance::Listener> passed) {
+  relay::Keeper keeper(options_for(argc, argv, program, log));
+  keeper.hold(std::move(passed));
+  return keeper.run();
 }
 
 std::optional<int> run_replaced_keeper(int argc, const char* const* argv, const config::Program& program) {

@@ -10,10 +10,12 @@
 #include <exception>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "config/config.h"
 #include "daemon/daemon.h"
 #include "daemon/keep.h"
+#include "relay/passed_listeners.h"
 #include "sys/descriptor.h"
 #include "sys/signals.h"
 
@@ -32,9 +34,20 @@ int run_program(int argc, char** argv, const config::Schema<Settings>& schema, c
     if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
     auto& settings = std::get<config::Loaded<Settings>>(loaded);
     auto keeper = relay::KeeperLink::from_environment(relay::WorkerProgram::of(argc, argv));
-    if (!keeper && settings.settings.keeper) return run_keeper(argc, argv, program, settings.settings.log);
+    std::vector<relay::Inheritance::Listener> passed;
+    if (!keeper) {
+      auto taken = relay::take_passed_listeners();
+      if (!taken) {
+        std::fprintf(stderr, "%s: %s\n", program.name.c_str(), taken.error().text().c_str());
+        return static_cast<int>(sys::Exit::bad_config);
+      }
+      passed = std::move(*taken);
+    }
+    if (!keeper && settings.settings.keeper) {
+      return run_keeper(argc, argv, program, settings.settings.log, std::move(passed));
+    }
     sys::block_signals({SIGTERM, SIGINT});
-    Daemon daemon(program, settings.settings, std::move(keeper));
+    Daemon daemon(program, settings.settings, std::move(keeper), std::move(passed));
     Application application(daemon, std::move(settings));
     const Plan plan = application.plan();
     return static_cast<int>(daemon.run(plan));

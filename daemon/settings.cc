@@ -69,10 +69,70 @@ config::Schema<relay::SocketOptions> socket_schema() {
   return socket;
 }
 
+config::Schema<relay::SessionLimit> session_limit_schema() {
+  using relay::SessionLimit;
+  config::Schema<SessionLimit> limit;
+  limit.option("most", &SessionLimit::most, {.help = "sessions at once", .most = 4'000'000U})
+      .option("action", &SessionLimit::action, {.help = "what becomes of a connection beyond that"});
+  return limit;
+}
+
+config::Schema<relay::RateLimit> rate_limit_schema() {
+  using relay::RateLimit;
+  config::Schema<RateLimit> limit;
+  limit
+      .option("per_second", &RateLimit::a_second,
+              {.help = "new sessions a second, in the long run", .most = 1'000'000U})
+      .option("burst", &RateLimit::burst,
+              {.help = "new sessions at once after a silence; 0 is as many as in a second", .most = 1'000'000U})
+      .option("action", &RateLimit::action, {.help = "what becomes of a connection beyond that"});
+  return limit;
+}
+
+// Whose connection it is shows only when it has been accepted.
+void check_source_limits(const relay::SourceLimits& limits, config::Report& report) {
+  for (const auto& [action, path] :
+       {std::pair(limits.sessions.action, "sessions.action"), std::pair(limits.rate.action, "rate.action")}) {
+    if (action != relay::AtLimit::leave_in_backlog) continue;
+    report.at(path,
+              "leave_in_backlog cannot hold back one source, because the kernel's queue is of all of them; "
+              "expected reset or close");
+  }
+}
+
+config::Schema<relay::SourceLimits> source_limit_schema() {
+  using relay::SourceLimits;
+  config::Schema<SourceLimits> source;
+  source.section("sessions", &SourceLimits::sessions, session_limit_schema(), {.help = "Sessions of one source"})
+      .section("rate", &SourceLimits::rate, rate_limit_schema(), {.help = "New sessions of one source"})
+      .option("ipv4_prefix", &SourceLimits::ipv4_prefix,
+              {.help = "leading bits of an IPv4 address that make a source", .least = 1U, .most = 32U})
+      .option("ipv6_prefix", &SourceLimits::ipv6_prefix,
+              {.help = "leading bits of an IPv6 address that make a source", .least = 1U, .most = 128U})
+      .option("table", &SourceLimits::table,
+              {.help = "sources told apart, about 80 bytes each; in a full table one without sessions makes room, and "
+                       "where none can, newcomers count together as one source",
+               .least = 1U,
+               .most = 4'000'000U})
+      .check(check_source_limits);
+  return source;
+}
+
+config::Schema<relay::ListenerLimits> limit_schema() {
+  using relay::ListenerLimits;
+  config::Schema<ListenerLimits> limits;
+  limits.section("sessions", &ListenerLimits::sessions, session_limit_schema(), {.help = "Sessions of the listener"})
+      .section("rate", &ListenerLimits::rate, rate_limit_schema(), {.help = "New sessions of the listener"})
+      .section("source", &ListenerLimits::source, source_limit_schema(),
+               {.help = "The same for each source: the measured address, cut to a prefix"});
+  return limits;
+}
+
 relay::EngineSettings engine_settings(const DaemonSettings& settings) {
   relay::EngineSettings engine;
   engine.loops = settings.loops;
   engine.max_sessions = settings.max_sessions;
+  engine.at_max_sessions = settings.at_max_sessions;
   engine.max_pipes = settings.pipes.most;
   engine.pipe_size = settings.pipes.size;
   return engine;

@@ -8,6 +8,7 @@
 //   daemon::add_daemon_settings(schema);
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -17,6 +18,16 @@
 #include "config/schema.h"
 #include "relay/settings.h"
 #include "sys/address.h"
+
+namespace ravelin::relay {
+
+constexpr auto names_of(config::EnumOf<AtLimit>) {
+  using enum AtLimit;
+  return std::to_array<config::Named<AtLimit>>(
+      {{"reset", reset}, {"close", close}, {"leave_in_backlog", leave_in_backlog}});
+}
+
+}  // namespace ravelin::relay
 
 namespace ravelin::daemon {
 
@@ -30,6 +41,7 @@ struct DaemonSettings {
   std::vector<sys::Endpoint> admin;  // empty: a Unix socket in the runtime directory, if there is one
   unsigned loops = relay::EngineSettings{}.loops;
   std::uint32_t max_sessions = relay::EngineSettings{}.max_sessions;
+  relay::AtLimit at_max_sessions = relay::EngineSettings{}.at_max_sessions;
   PipeSettings pipes;
   sys::Duration drain_timeout{std::chrono::minutes(1)};
   sys::Duration drain_spread{0};
@@ -40,6 +52,7 @@ struct DaemonSettings {
 [[nodiscard]] config::Schema<PipeSettings> pipe_schema();
 [[nodiscard]] config::Schema<relay::Timeouts> timeout_schema();
 [[nodiscard]] config::Schema<relay::SocketOptions> socket_schema();
+[[nodiscard]] config::Schema<relay::ListenerLimits> limit_schema();
 
 // Who may read the pages is decided by a file's mode or by being on this machine, by nothing else.
 void check_admin(const DaemonSettings& settings, config::Report& report);
@@ -58,9 +71,10 @@ void add_daemon_settings(config::Schema<T>& schema) {
       .option("loops", of(&DaemonSettings::loops),
               {.help = "threads that move bytes; 0 is one for each processor", .flag = "--loops", .most = 256U})
       .option("max_sessions", of(&DaemonSettings::max_sessions),
-              {.help = "sessions at once, beyond which clients wait in the kernel's queue; 0 is what the limit of "
-                       "descriptors allows, a million at most",
+              {.help = "sessions at once; 0 is what the limit of descriptors allows, a million at most",
                .most = 4'000'000U})
+      .option("at_max_sessions", of(&DaemonSettings::at_max_sessions),
+              {.help = "what becomes of a connection beyond max_sessions: it waits in the kernel's queue, or is ended"})
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
       .option("drain_timeout", of(&DaemonSettings::drain_timeout),
               {.help = "how long sessions may go on after SIGTERM; 0 is until they end"})
@@ -96,6 +110,8 @@ void add_listener_settings(config::Schema<T>& schema) {
                .most = 1'000'000})
       .section("timeouts", of(&relay::ListenerOptions::timeouts), timeout_schema(),
                {.help = "How long a session may wait for what; 0 is for ever"})
+      .section("limits", of(&relay::ListenerOptions::limits), limit_schema(),
+               {.help = "How many sessions, and how fast new ones, are let in; 0 is no limit"})
       .section("client_socket", of(&relay::ListenerOptions::client), socket_schema(),
                {.help = "TCP options of the client's connection"})
       .section("origin_socket", of(&relay::ListenerOptions::origin), socket_schema(),

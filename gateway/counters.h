@@ -27,7 +27,7 @@ enum Counter : unsigned {
   kLinesHeldBack,  // lines of refused and failed sessions beyond their budget
   kLastCounter
 };
-static_assert(static_cast<unsigned>(kLastCounter) <= relay::kMaxCounters);
+static_assert(static_cast<unsigned>(kLastCounter) <= relay::kLimitReached);
 
 [[nodiscard]] constexpr unsigned opened(Opened outcome, ppv2::Version version, bool trusted_source) {
   return kOpened + (static_cast<unsigned>(outcome) * 3 + static_cast<unsigned>(version)) * 2 +

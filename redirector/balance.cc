@@ -45,7 +45,9 @@ bool claim(Candidate& candidate, std::int64_t now_ms) {
 
 Candidate* choose(const PoolView& pool, std::uint64_t tried, std::int64_t now_ms) {
   const std::size_t turn = pool.balancing == Balancing::first_available ? 0 : pool.turn->fetch_add(1, kRelaxed);
-  const auto untried = [tried](const Candidate& candidate) { return (tried & tried_bit(candidate)) == 0; };
+  const auto untried = [tried](const Candidate& candidate) {
+    return (tried & tried_bit(candidate)) == 0 && !candidate.is_full();
+  };
   const auto usable = [&](const Candidate& candidate) { return untried(candidate) && !is_avoided(candidate, now_ms); };
   const auto cost = [&pool](const Candidate& candidate) {
     return pool.balancing == Balancing::least_sessions ? candidate.sessions.load(kRelaxed) : 0U;

@@ -20,7 +20,7 @@ inline constexpr std::chrono::milliseconds kAvoidFor = std::chrono::seconds(10);
   return std::uint64_t{1} << (candidate.index % 64);
 }
 
-// Null if each one has been tried, or there is none.
+// Null if each one has been tried or is full, or there is none.
 [[nodiscard]] Candidate* choose(const PoolView& pool, std::uint64_t tried, std::int64_t now_ms);
 
 void mark_failed(Candidate& candidate, std::int64_t now_ms);

@@ -28,9 +28,15 @@ struct Candidate {
   socklen_t length = 0;
 
   std::atomic<std::uint32_t> sessions{0};       // assigned and not ended
+  std::atomic<std::uint32_t> max_sessions{0};   // 0: no limit
   std::atomic<std::int64_t> avoid_until_ms{0};  // CLOCK_MONOTONIC; 0: the last attempt was good, or there was none
   std::atomic<std::uint64_t> attempts{0};
   std::atomic<std::uint64_t> failures{0};
+
+  [[nodiscard]] bool is_full() const {
+    const std::uint32_t most = max_sessions.load(std::memory_order_relaxed);
+    return most != 0 && sessions.load(std::memory_order_relaxed) >= most;
+  }
 };
 
 enum class Balancing : std::uint8_t {
@@ -43,6 +49,7 @@ enum class Balancing : std::uint8_t {
 struct PoolView {
   Balancing balancing = Balancing::round_robin;
   unsigned connect_attempts = 3;
+  bool close_when_full = false;                        // the client is not reset, but told the end of the stream
   std::vector<sys::SocketAddress> sources;             // that connections come from, in turn
   std::vector<std::shared_ptr<Candidate>> candidates;  // in the order of the config
   std::shared_ptr<std::atomic<std::uint32_t>> turn;    // of all loops

@@ -86,6 +86,10 @@ constexpr std::array kSessionFamilies{
                    .help = "Failed sessions whose log line was held back because there were too many of them.",
                    .type = MetricType::counter},
                   kFailedSessionsHeldBack},
+    SessionFamily{{.name = "redirector_source_ports_exhausted_total",
+                   .help = "Connections to origins that failed because no source port was free.",
+                   .type = MetricType::counter},
+                  kSourcePortsExhausted},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "redirector/balance.h"
+#include "relay/limits.h"
 #include "relay/session_log.h"
 #include "relay/socket.h"
 
@@ -71,12 +72,28 @@ std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
   if (edge_session(session).process != facts_.process) record.tried = 0;  // by a process that numbered in another way
   if (static_cast<unsigned>(std::popcount(record.tried)) >= view.connect_attempts) return std::nullopt;
   Candidate* candidate = choose(view, record.tried, now_());
-  if (candidate == nullptr) return std::nullopt;
+  // Another loop may have taken the last place meanwhile.
+  while (candidate != nullptr && !count_in_below_limit(session, *candidate)) {
+    candidate = choose(view, record.tried, now_());
+  }
+  if (candidate == nullptr) {
+    const bool full = std::ranges::any_of(view.candidates, [&record](const auto& each) {
+      return (record.tried & tried_bit(*each)) == 0 && each->is_full();
+    });
+    if (full) record.reason = Reason::origin_sessions;
+    return std::nullopt;
+  }
   record.tried |= tried_bit(*candidate);
   record.origin = candidate->index;
-  count_in(session, *candidate);
   candidate->attempts.fetch_add(1, kRelaxed);
   return relay::Target{.address = candidate->socket_address, .length = candidate->length, .origin = candidate->index};
+}
+
+relay::EndKind EdgePolicy::end_without_target(SessionView session) {
+  if (session.record.reason != Reason::origin_sessions) return relay::EndKind::reset;
+  counters_.add(relay::kLimitReached + static_cast<unsigned>(relay::Limit::origin_sessions));
+  const bool closes = pools_[listener_of(session.record).pool].view->close_when_full;
+  return closes ? relay::EndKind::fin : relay::EndKind::reset;
 }
 
 // Each source in turn, of those of the origin's family.
@@ -92,6 +109,7 @@ sys::Result<void> EdgePolicy::prepare(SessionView session, int fd, const relay::
 void EdgePolicy::attempt_failed(SessionView session, int error) {
   if (Candidate* candidate = counted_in(session)) {
     candidate->failures.fetch_add(1, kRelaxed);
+    if (error == EADDRNOTAVAIL || error == EADDRINUSE) counters_.add(kSourcePortsExhausted);
     if (!is_our_own(error)) mark_failed(*candidate, now_());
   }
   release(session);
@@ -161,6 +179,17 @@ std::string EdgePolicy::origin_text(const SessionRecord& record) const {
   return "unknown";
 }
 
+bool EdgePolicy::count_in_below_limit(SessionView session, Candidate& candidate) const {
+  const std::uint32_t most = candidate.max_sessions.load(kRelaxed);
+  if (const auto before = candidate.sessions.fetch_add(1, kRelaxed); most != 0 && before >= most) {
+    candidate.sessions.fetch_sub(1, kRelaxed);
+    return false;
+  }
+  edge_session(session) = {.process = facts_.process, .counted = 1};
+  return true;
+}
+
+// Whatever the limit: the session is there.
 void EdgePolicy::count_in(SessionView session, Candidate& candidate) const {
   candidate.sessions.fetch_add(1, kRelaxed);
   edge_session(session) = {.process = facts_.process, .counted = 1};

@@ -26,6 +26,7 @@ namespace ravelin::redirector {
 enum EdgeCounter : unsigned {
   kSessionsWithoutPayload = relay::kPolicyCounters,  // which write no line
   kFailedSessionsHeldBack,                           // whose line was not written, the budget being spent
+  kSourcePortsExhausted,                             // attempts that found no free port to come from
 };
 
 // Of all loops; not changed while any of them runs.
@@ -62,6 +63,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   [[nodiscard]] bool looks_at_bytes() const override { return false; }
   relay::Opening inspect(relay::SessionView session, std::span<const std::byte> bytes, bool ended) override;
   std::optional<relay::Target> next_target(relay::SessionView session) override;
+  [[nodiscard]] relay::EndKind end_without_target(relay::SessionView session) override;
   sys::Result<void> prepare(relay::SessionView session, int fd, const relay::Target& target) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
@@ -79,6 +81,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   [[nodiscard]] const EdgeFacts::Listener& listener_of(const relay::SessionRecord& record) const;
   [[nodiscard]] Candidate* counted_in(relay::SessionView session) const;
   [[nodiscard]] std::string origin_text(const relay::SessionRecord& record) const;
+  [[nodiscard]] bool count_in_below_limit(relay::SessionView session, Candidate& candidate) const;
   void count_in(relay::SessionView session, Candidate& candidate) const;
   void release(relay::SessionView session) const;
 

@@ -36,9 +36,10 @@ void Pool::apply(PoolSettings settings) {
     const auto same = std::ranges::find(before, wanted.address, &Origin::endpoint);
     if (same != before.end()) {
       origins_.push_back(*same);
+      origins_.back().max_sessions = wanted.max_sessions;
       continue;
     }
-    Origin& origin = origins_.emplace_back(Origin{.endpoint = wanted.address});
+    Origin& origin = origins_.emplace_back(Origin{.endpoint = wanted.address, .max_sessions = wanted.max_sessions});
     const auto literal = wanted.address.literal();
     origin.is_name = !literal && !wanted.address.is_unix();
     if (origin.is_name) continue;
@@ -131,11 +132,14 @@ void Pool::rebuild_view() {
   auto view = std::make_shared<PoolView>();
   view->balancing = settings_.balancing;
   view->connect_attempts = settings_.connect_attempts;
+  view->close_when_full = settings_.at_max_sessions == relay::AtLimit::close;
   for (const sys::SourceAddress& source : settings_.source_addresses) view->sources.push_back(source.address);
   view->turn = turn_;
   for (const Origin& origin : origins_) {
     for (const auto& candidate : origin.candidates) {
-      if (!holds(view->candidates, candidate->address)) view->candidates.push_back(candidate);
+      if (holds(view->candidates, candidate->address)) continue;
+      candidate->max_sessions.store(origin.max_sessions, std::memory_order_relaxed);
+      view->candidates.push_back(candidate);
     }
   }
   view_ = std::move(view);

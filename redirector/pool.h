@@ -28,6 +28,7 @@ class Pool {
   struct Origin {
     sys::Endpoint endpoint;
     bool is_name = false;
+    std::uint32_t max_sessions = 0;
     std::vector<std::shared_ptr<Candidate>> candidates;
     std::string failure;    // why the last answer was none; empty if it was one
     unsigned failures = 0;  // in a row

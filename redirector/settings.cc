@@ -13,11 +13,15 @@ namespace {
 
 config::Schema<OriginSettings> origin_schema() {
   config::Schema<OriginSettings> origin;
-  origin.option(
-      "address", &OriginSettings::address,
-      {.help = "HOST:PORT or unix:PATH; a name stands for all of its addresses and is resolved again and again",
-       .flag = "--origin",
-       .required = true});
+  origin
+      .option("address", &OriginSettings::address,
+              {.help = "HOST:PORT or unix:PATH; a name stands for all of its addresses and is resolved again and again",
+               .flag = "--origin",
+               .required = true})
+      .option("max_sessions", &OriginSettings::max_sessions,
+              {.help = "sessions at once at each address of the origin, beyond which the next origin is tried; 0 is no "
+                       "limit",
+               .most = 4'000'000U});
   return origin;
 }
 
@@ -32,6 +36,8 @@ config::Schema<PoolSettings> pool_schema() {
               {.help = "addresses tried for a session, each at most once, before the client is reset",
                .least = 1U,
                .most = 64U})
+      .option("at_max_sessions", &PoolSettings::at_max_sessions,
+              {.help = "what becomes of a session when every origin that could be tried has its max_sessions"})
       .option("source_addresses", &PoolSettings::source_addresses,
               {.help = "local addresses that connections to the origins come from, in turn; each has its own ports, so "
                        "several carry more sessions to one origin. Without any, the system's choice"})
@@ -80,6 +86,10 @@ void check_unique(const List& list, std::string_view path, Name name, config::Re
 }
 
 void check_origins(const PoolSettings& pool, config::Report& report) {
+  if (pool.at_max_sessions == relay::AtLimit::leave_in_backlog) {
+    report.at("at_max_sessions",
+              "leave_in_backlog comes too late for a session that has been accepted already, expected reset or close");
+  }
   if (pool.origins.size() > kMostCandidates) {
     report.at("origins",
               fmt::format("{} origins are too many, expected at most {}", pool.origins.size(), kMostCandidates));

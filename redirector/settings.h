@@ -25,12 +25,14 @@ constexpr auto names_of(config::EnumOf<Balancing>) {
 
 struct OriginSettings {
   sys::Endpoint address;
+  std::uint32_t max_sessions = 0;
 };
 
 struct PoolSettings {
   std::string name = "default";
   Balancing balancing = Balancing::round_robin;
   unsigned connect_attempts = 3;
+  relay::AtLimit at_max_sessions = relay::AtLimit::reset;
   std::vector<sys::SourceAddress> source_addresses;
   sys::Duration resolve_interval = std::chrono::seconds(30);
   sys::Duration resolve_backoff = std::chrono::seconds(1);

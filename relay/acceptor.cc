@@ -1,6 +1,6 @@
 #include "relay/acceptor.h"
 
-#include <netdb.h>
+#include <sys/eventfd.h>
 
 #include <algorithm>
 
@@ -10,163 +10,77 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::uint32_t kBatch = 64;                   // connections a turn
+constexpr std::uint32_t kBatch = 64;  // the most connections a turn
+constexpr std::size_t kSpareDescriptors = 8;
 constexpr std::chrono::milliseconds kRetryAfter{100};  // when the system, not our limit, is what is short
 
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
 
-// The addresses that a listener's host names; a listener's name is resolved once, at start.
-sys::Result<std::vector<sys::SocketAddress>> resolve(const sys::Endpoint& endpoint) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE;
-  addrinfo* list = nullptr;
-  const int status = ::getaddrinfo(endpoint.host.c_str(), nullptr, &hints, &list);
-  if (status != 0) {
-    return sys::fail(status == EAI_SYSTEM ? errno : EADDRNOTAVAIL,
-                     "cannot listen on {}: its name does not resolve ({})", endpoint.text(), ::gai_strerror(status));
-  }
-  std::vector<sys::SocketAddress> addresses;
-  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
-    addresses.push_back(sys::SocketAddress::from(entry->ai_addr, entry->ai_addrlen));
-    addresses.back().port = endpoint.port;
-  }
-  ::freeaddrinfo(list);
-  return addresses;
-}
-
 }  // namespace
 
-Acceptor::Acceptor(sys::Loop& control, sys::Log& log, const EngineSettings& settings, CounterBlock& counters,
-                   const std::vector<std::unique_ptr<RelayLoop>>& loops)
-    : control_(control), log_(log), settings_(settings), counters_(counters), loops_(loops), retry_(control, [this] {
-        resume();
-      }) {}
+Acceptor::Acceptor(sys::Log& log, const EngineSettings& settings, CounterBlock& counters, const Limiters& limiters,
+                   const std::vector<std::unique_ptr<RelayLoop>>& loops, const Listeners& listeners)
+    : log_(log),
+      settings_(settings),
+      counters_(counters),
+      limiters_(limiters),
+      loops_(loops),
+      listeners_(listeners),
+      room_(loops.front()->uv(), [this] { look_for_room(); }),
+      retry_(loops.front()->uv(), [this] { resume(); }),
+      token_(loops.front()->uv(), [this] { let_go(Held::until_a_token); }),
+      say_held_back_(loops.front()->uv(), [this] { refused_lines_.say_held_back(log_); }) {}
 
 Acceptor::~Acceptor() {
   stop();
 }
 
-sys::Result<void> Acceptor::open(std::vector<Inheritance::Listener> inherited) {
-  const bool must_go_on =
-      std::ranges::any_of(inherited, [](const auto& listener) { return static_cast<bool>(listener.fd); });
-  inherited_ = std::move(inherited);
-  for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
-    auto opened = open(static_cast<std::uint16_t>(i));
-    if (!opened && !must_go_on) return opened;
-    if (opened) continue;
-    log_.line(sys::LogLevel::error, "listener_unavailable")
-        .field("listener", settings_.listeners[i].name)
-        .field("error", opened.error().text());
-  }
-  inherited_.clear();  // closes those that the settings do not name any more
-  return {};
-}
-
-bool Acceptor::take_inherited(std::uint16_t index, const std::string& key, const std::string& unix_path) {
-  const auto found = std::ranges::find(inherited_, key, &Inheritance::Listener::key);
-  if (found == inherited_.end()) return false;
-  if (!found->fd) {
-    inherited_.erase(found);
-    return true;
-  }
-  const auto address = sys::SocketAddress::local_of(found->fd.get());
-  if (found->index != Inheritance::kNoListener) indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
-  // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
-  (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
-  guard_against_silence(settings_.listeners[index].client, found->fd.get());
-  listeners_.push_back(
-      {index, std::move(found->fd), address.value_or(sys::SocketAddress{}), unix_path, key,
-       unix_path.empty() || unix_path.starts_with('@') ? sys::SocketFile() : sys::SocketFile(unix_path), nullptr});
-  inherited_.erase(found);
-  return true;
-}
-
-std::optional<std::uint16_t> Acceptor::translate(std::uint16_t inherited_index) const {
-  const auto found = std::ranges::find(indexes_, inherited_index, &std::pair<std::uint16_t, std::uint16_t>::first);
-  return found == indexes_.end() ? std::nullopt : std::optional(found->second);
-}
-
-void Acceptor::for_each(const std::function<void(std::uint16_t, const std::string&, int)>& visit) const {
-  for (const Listener& listener : listeners_) visit(listener.index, listener.key, listener.fd.get());
-}
-
 void Acceptor::freeze() {
   retry_.stop();
-  for (Listener& listener : listeners_) listener.poll.reset();
-}
-
-sys::Result<void> Acceptor::open(std::uint16_t index) {
-  const ListenerOptions& options = settings_.listeners[index];
-  // Better now than with the first session.
-  const sys::UniqueFd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
-  const sys::Endpoint& endpoint = options.address;
-  if (endpoint.is_unix()) {
-    const std::string key = listener_key(endpoint.path);
-    if (take_inherited(index, key, endpoint.path)) return {};
-    auto opened = sys::listen_on_unix(endpoint.path, options.backlog);
-    if (!opened) return tl::unexpected(opened.error());
-    const auto address = sys::SocketAddress::local_of(opened->fd.get()).value_or(sys::SocketAddress{});
-    listeners_.push_back({index, std::move(opened->fd), address, endpoint.path, key, std::move(opened->file), nullptr});
-    return {};
-  }
-  if (const auto literal = endpoint.literal()) return add(index, *literal);
-  if (!endpoint.host.empty()) {
-    const auto addresses = resolve(endpoint);
-    if (!addresses) return tl::unexpected(addresses.error());
-    for (const auto& address : *addresses) {
-      if (auto added = add(index, address); !added) return added;
-    }
-    return {};
-  }
-  // ":PORT" is both families, of which a machine may lack one.
-  if (auto added = add(index, sys::SocketAddress::ipv4({}, endpoint.port)); !added) return added;
-  auto added = add(index, sys::SocketAddress::ipv6({}, endpoint.port));
-  if (!added && (added.error().code == EAFNOSUPPORT || added.error().code == EADDRNOTAVAIL)) {
-    log_.line(sys::LogLevel::warning, "ipv6_unavailable")
-        .field("listener", options.name)
-        .field("error", added.error().text());
-    return {};
-  }
-  return added;
-}
-
-sys::Result<void> Acceptor::add(std::uint16_t index, const sys::SocketAddress& address) {
-  const std::string key = listener_key(address);
-  if (take_inherited(index, key, {})) return {};
-  auto fd = listen_on(address, settings_.listeners[index].backlog);
-  if (!fd) return tl::unexpected(fd.error());
-  if (auto prepared = prepare_stream(settings_.listeners[index].client, fd->get()); !prepared) return prepared;
-  guard_against_silence(settings_.listeners[index].client, fd->get());
-  const auto bound = sys::SocketAddress::local_of(fd->get());
-  listeners_.push_back({index, std::move(*fd), bound.value_or(address), {}, key, {}, nullptr});
-  return {};
+  full_.store(false);  // no session's end starts anything any more
+  token_.stop();
+  say_held_back_.stop();
+  refused_lines_.say_held_back(log_);
+  queues_.clear();
 }
 
 void Acceptor::start() {
-  for (Listener& listener : listeners_) {
-    listener.poll = std::make_unique<sys::Poll>(control_, listener.fd.get(),
-                                                [this, &listener](int, int) { accept_from(listener); });
-    listener.poll->start(UV_READABLE);
-    log_.line(sys::LogLevel::info, "listening")
-        .field("listener", settings_.listeners[listener.index].name)
-        .field("address", listener.unix_path.empty() ? listener.address.text() : "unix:" + listener.unix_path);
+  (void)keep_spare();
+  say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
+  queues_.reserve(listeners_.all().size());  // callbacks refer to them
+  for (const auto& listener : listeners_.all()) {
+    Queue& queue = queues_.emplace_back(Queue{.listener = &listener, .poll = nullptr});
+    queue.poll = std::make_unique<sys::Poll>(loops_.front()->uv(), listener.fd.get(),
+                                             [this, &queue](int, int) { accept_from(queue); });
+    queue.poll->start(UV_READABLE);
   }
 }
 
 void Acceptor::stop() {
   retry_.stop();
+  token_.stop();
+  say_held_back_.stop();
+  refused_lines_.say_held_back(log_);
   full_.store(false);
-  listeners_.clear();
+  queues_.clear();
 }
 
-void Acceptor::accept_from(const Listener& listener) {
+// As many as were found last time, and twice as many next time if those were there: a lone connection costs one call, a
+// flood one for each, and neither a second one only to hear that there are no more.
+void Acceptor::accept_from(Queue& queue) {
+  const Listeners::Listener& listener = *queue.listener;
   std::vector<std::vector<Accepted>> batches(loops_.size());
+  const auto& limiter = limiters_[listener.index];
+  const bool waits_when_full = settings_.at_max_sessions == AtLimit::leave_in_backlog;
+  const std::int64_t now = limiter || !waits_when_full ? monotonic_ms() : 0;
+  std::optional<Limiter::Hold> held;
+  std::uint32_t on_the_way = 0;
+  std::uint32_t taken = 0;
   int shortage = 0;
-  for (std::uint32_t i = 0; i < kBatch && !is_full(i); ++i) {
+  for (std::uint32_t i = 0; i < queue.appetite && !(waits_when_full && is_full(on_the_way)); ++i) {
+    if (limiter && (held = limiter->hold(now))) break;
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
     auto* address = reinterpret_cast<sockaddr*>(&peer);
@@ -175,18 +89,121 @@ void Acceptor::accept_from(const Listener& listener) {
     // Errors of the connection itself (accept(2) names a dozen) are the connection's business.
     if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
     if (!fd) continue;
+    ++taken;
     auto local = listener.address;
     if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
-    assign({.fd = std::move(fd),
-            .listener = listener.index,
-            .peer = sys::SocketAddress::from(address, length),
-            .local = local},
-           batches);
+    Accepted client{.fd = std::move(fd),
+                    .listener = listener.index,
+                    .peer = sys::SocketAddress::from(address, length),
+                    .local = local};
+    if (!is_admitted(client, on_the_way, now)) continue;
+    assign(std::move(client), batches);
+    ++on_the_way;
   }
+  queue.appetite = taken == queue.appetite ? std::min(taken * 2, kBatch) : std::max(taken, 1U);
+  hand_over(std::move(batches));
+  if (shortage != 0 || (waits_when_full && is_full(0))) pause(shortage);
+  if (held) hold(queue, *held);
+}
+
+void Acceptor::hand_over(std::vector<std::vector<Accepted>> batches) {
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     if (!batches[i].empty()) loops_[i]->hand_over(std::move(batches[i]));
   }
-  if (shortage != 0 || is_full(0)) pause(shortage);
+}
+
+bool Acceptor::is_admitted(Accepted& client, std::uint32_t on_the_way, std::int64_t now) {
+  if (settings_.at_max_sessions != AtLimit::leave_in_backlog && is_full(on_the_way)) {
+    refuse(client, Limit::max_sessions, settings_.at_max_sessions, now);
+    return false;
+  }
+  const auto& limiter = limiters_[client.listener];
+  if (!limiter) return true;
+  const Limiter::Decision decision = limiter->admit(client.peer, now);
+  if (decision.shared) counters_.add(kSourcesWithoutPlace);
+  if (decision.limit != Limit::none) {
+    refuse(client, decision.limit, decision.action, now);
+    return false;
+  }
+  client.source = decision.source;
+  return true;
+}
+
+// The keeper has no duplicate of it yet; the signal is the same as everywhere.
+void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::int64_t now) {
+  const bool resets = action == AtLimit::reset;
+  resets ? reset(client.fd.get()) : finish_sending(client.fd.get());
+  counters_.add(kLimitReached + static_cast<unsigned>(limit));
+  if (!refused_lines_.admit(log_, now)) return;
+  log_.line(sys::LogLevel::warning, "limit_reached")
+      .field("limit", name(limit))
+      .field("action", resets ? "reset" : "close")
+      .field("listener", settings_.listeners[client.listener].name)
+      .field("client", client.peer);
+}
+
+void Acceptor::hold(Queue& queue, const Limiter::Hold& hold) {
+  counters_.add(kAcceptPauses);
+  counters_.add(kLimitReached + static_cast<unsigned>(hold.limit));
+  const bool is_first = !is_any_held(Held::until_a_token);
+  queue.held = hold.for_ms ? Held::until_a_token : Held::until_an_end;
+  queue.poll->stop();
+  if (hold.for_ms) {
+    const std::int64_t wait = std::max<std::int64_t>(*hold.for_ms, 1);
+    const std::int64_t due = monotonic_ms() + wait;
+    // One timer for all listeners, for the first that is due.
+    if (!is_first && token_due_ms_ <= due) return;
+    token_due_ms_ = due;
+    return token_.start(std::chrono::milliseconds(wait));
+  }
+  full_.store(true);
+  if (limiters_[queue.listener->index]->has_room())
+    look_for_room();  // it may have ended before anybody was told to say so
+}
+
+bool Acceptor::is_any_held(Held held) const {
+  return std::ranges::any_of(queues_, [held](const Queue& queue) { return queue.held == held; });
+}
+
+void Acceptor::let_go(Held held) {
+  for (Queue& queue : queues_) {
+    if (queue.held != held) continue;
+    // A full listener that was held by its rate has to refuse what comes.
+    if (held == Held::until_an_end && !limiters_[queue.listener->index]->has_room()) continue;
+    queue.held = Held::no;
+    if (!paused_) queue.poll->start(UV_READABLE);
+  }
+}
+
+// Descriptors that can be done without. False: there are not even those.
+bool Acceptor::keep_spare() {
+  while (spare_.size() < kSpareDescriptors) {
+    sys::UniqueFd fd(::eventfd(0, EFD_CLOEXEC));  // any kind would do
+    if (!fd) return false;
+    spare_.push_back(std::move(fd));
+  }
+  return true;
+}
+
+void Acceptor::admit(std::vector<sys::UniqueFd> newcomers) {
+  std::vector<std::vector<Accepted>> batches(loops_.size());
+  std::uint32_t on_the_way = 0;
+  for (sys::UniqueFd& fd : newcomers) {
+    const Listeners::Listener* listener = listeners_.accepted_by(fd.get());
+    sockaddr_storage peer{};
+    socklen_t length = sizeof peer;
+    if (listener == nullptr || ::getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
+    auto local = listener->address;
+    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
+    Accepted client{.fd = std::move(fd),
+                    .listener = listener->index,
+                    .peer = sys::SocketAddress::from(reinterpret_cast<sockaddr*>(&peer), length),
+                    .local = local};
+    if (!is_admitted(client, on_the_way, monotonic_ms())) continue;
+    assign(std::move(client), batches);
+    ++on_the_way;
+  }
+  hand_over(std::move(batches));
 }
 
 // The counts are the acceptor's own to raise, so they are right before the loop has seen its connection.
@@ -209,12 +226,14 @@ void Acceptor::pause(int error) {
   if (paused_) return;
   paused_ = true;
   counters_.add(kAcceptPauses);
-  for (const Listener& listener : listeners_) listener.poll->stop();
+  for (const Queue& queue : queues_) queue.poll->stop();
   log_pause(error);
   if (error != 0) {
+    spare_.clear();
     retry_.start(kRetryAfter);
     return;
   }
+  counters_.add(kLimitReached + static_cast<unsigned>(Limit::max_sessions));
   full_.store(true);
   if (!is_full(0)) resume();  // the last one may have ended before anybody was told to say so
 }
@@ -229,20 +248,24 @@ void Acceptor::log_pause(int error) {
   line.field("reason", error != 0 ? sys::Error{error, "accept"}.text() : std::string("session limit reached"));
 }
 
-void Acceptor::session_ended() {
-  if (full_.load() && !is_full(0)) resume();
+void Acceptor::look_for_room() {
+  if (!full_.load()) return;
+  if (paused_ && !is_full(0)) resume();
+  let_go(Held::until_an_end);
+  full_.store(paused_ || is_any_held(Held::until_an_end));
 }
 
 void Acceptor::resume() {
+  if (!keep_spare()) {
+    spare_.clear();
+    retry_.start(kRetryAfter);
+    return;
+  }
   paused_ = false;
-  full_.store(false);
-  for (const Listener& listener : listeners_) listener.poll->start(UV_READABLE);
-}
-
-std::vector<sys::SocketAddress> Acceptor::addresses() const {
-  std::vector<sys::SocketAddress> addresses;
-  for (const Listener& listener : listeners_) addresses.push_back(listener.address);
-  return addresses;
+  full_.store(is_any_held(Held::until_an_end));
+  for (const Queue& queue : queues_) {
+    if (queue.held == Held::no) queue.poll->start(UV_READABLE);
+  }
 }
 
 }  // namespace ravelin::relay

@@ -25,6 +25,9 @@ enum Counter : unsigned {
   kWorkerDeaths,     // processes that ended without being asked to
   kReasons,          // one for each Reason follows
   kPolicyCounters = kReasons + 32,
+  // Of the engine again, at the end, because the policies' numbers are as they were.
+  kLimitReached = 112,         // one for each Limit follows: what it refused, and how often it stopped accepting
+  kSourcesWithoutPlace = 119,  // connections whose source shared its place in a full table
   kMaxCounters = 120
 };
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <span>
 #include <utility>
 
@@ -48,7 +49,8 @@ Engine::Engine(sys::Loop& control, sys::Log& log, EngineSettings settings, Polic
       log_(log),
       settings_(std::move(settings)),
       make_policy_(std::move(make_policy)),
-      keeper_(keeper) {
+      keeper_(keeper),
+      listeners_(log, settings_) {
   if (settings_.loops == 0) settings_.loops = processors();
   settings_.max_pipes = std::max(settings_.max_pipes, settings_.loops * 2);  // one each way, at the least
   const std::uint32_t possible = sessions_within(sys::raise_descriptor_limit(), settings_.max_pipes);
@@ -66,19 +68,22 @@ Engine::~Engine() {
   close();
 }
 
-// The loops first: while their threads run they look at the acceptor and post to this loop.
+// While the loops' threads run they look at the acceptor and post to this loop; the acceptor's handles are the first
+// loop's.
 void Engine::close() {
-  loops_.clear();
-  close_ahead();
+  for (const auto& loop : loops_) loop->stop();
   acceptor_.reset();
+  loops_.clear();
+  listeners_.close();
+  ahead_.reset();
   ended_.reset();
   mail_.reset();
 }
 
-sys::Result<void> Engine::start() {
+sys::Result<void> Engine::start(std::vector<Inheritance::Listener> passed) {
   if (auto created = create_table(); !created) return created;
   name_listeners();
-  return start_loops(false);
+  return start_loops(false, std::move(passed));
 }
 
 sys::Result<void> Engine::create_table() {
@@ -99,7 +104,7 @@ sys::Result<void> Engine::resume(SessionTable table) {
   }
   table_ = std::move(table);
   settings_.loops = table_.shape().loops;
-  return start_loops(true);
+  return start_loops(true, {});
 }
 
 sys::Result<void> Engine::take_over(Inheritance inheritance) {
@@ -124,7 +129,9 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     return made;
   }
   if (!inheritance.draining) {
-    if (auto opened = acceptor_->open(std::move(inheritance.listeners)); !opened) {
+    const auto how =
+        inheritance.cause == HandOverCause::fresh ? Listeners::Opening::at_start : Listeners::Opening::taking_over;
+    if (auto opened = listeners_.open(std::move(inheritance.listeners), how); !opened) {
       close();
       return opened;
     }
@@ -145,17 +152,20 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
   }
   for (const auto& loop : loops_) loop->start();
   tell_keeper();
-  acceptor_->start();
+  accept(std::move(inheritance.newcomers));
   return {};
 }
 
-// A session keeps the name of the listener that it came from, also of one that is not there any more.
+// By the socket that it came from or, without one, by name. A session keeps the name of its listener also when that is
+// not there any more.
 void Engine::claim_sessions(Inheritance& inheritance) {
   std::vector<std::string> removed;
   const std::size_t configured = settings_.listeners.size();
   claim_ = claim(table_, inheritance, [&](std::uint16_t index) -> std::uint16_t {
-    if (const auto now = acceptor_->translate(index)) return *now;
+    if (const auto now = listeners_.translate(index)) return *now;
     std::string name = listener_name(index);
+    const auto named = std::ranges::find(settings_.listeners, name, &ListenerOptions::name);
+    if (named != settings_.listeners.end()) return static_cast<std::uint16_t>(named - settings_.listeners.begin());
     auto known = std::ranges::find(removed, name);
     if (known == removed.end()) known = removed.insert(known, std::move(name));
     return static_cast<std::uint16_t>(configured + static_cast<std::size_t>(known - removed.begin()));
@@ -172,21 +182,38 @@ void Engine::name_listeners() {
   }
 }
 
+void Engine::accept(std::vector<sys::UniqueFd> newcomers) {
+  addresses_ = listeners_.addresses();
+  listeners_.announce();
+  const auto admitted = std::make_shared<std::vector<sys::UniqueFd>>(std::move(newcomers));
+  loops_.front()->post([this, admitted](Sessions&, SessionPolicy&) {
+    acceptor_->admit(std::move(*admitted));
+    acceptor_->start();
+  });
+}
+
 void Engine::tell_keeper() {
-  acceptor_->for_each(
-      [this](std::uint16_t index, const std::string& key, int fd) { (void)keeper_->hold_listener(index, key, fd); });
+  for (const auto& listener : listeners_.all()) {
+    (void)keeper_->hold_listener(listener.index, listener.key, listener.fd.get());
+  }
   keeper_->running(claim_.sessions, claim_.lost);
   claim_ = {};
 }
 
 sys::Result<void> Engine::make_loops() {
   mail_ = std::make_unique<sys::Mailbox>(control_);
+  limiters_.clear();
+  std::random_device random;
+  for (const ListenerOptions& listener : settings_.listeners) {
+    const std::uint64_t seed = std::uint64_t{random()} << 32 | random();
+    limiters_.push_back(listener.limits.any() ? std::make_unique<Limiter>(listener.limits, seed) : nullptr);
+  }
   ended_ = std::make_unique<sys::Async>(control_, [this] {
-    acceptor_->session_ended();
     if (drained_ && sessions() == 0) std::exchange(drained_, nullptr)();
   });
   const auto on_ended = [this] {
-    if (draining_.load() || acceptor_->is_waiting_for_an_end()) ended_->send();
+    if (draining_.load()) ended_->send();
+    if (acceptor_->is_waiting_for_an_end()) acceptor_->session_ended();
   };
   for (unsigned i = 0; i < settings_.loops; ++i) {
     KeeperChannel channel;
@@ -195,15 +222,16 @@ sys::Result<void> Engine::make_loops() {
       if (!opened) return tl::unexpected(opened.error());
       channel = std::move(*opened);
     }
-    loops_.push_back(std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), on_ended, std::move(channel)));
+    loops_.push_back(
+        std::make_unique<RelayLoop>(table_, i, settings_, make_policy_(i), limiters_, on_ended, std::move(channel)));
   }
-  acceptor_ = std::make_unique<Acceptor>(control_, log_, settings_, table_.control_counters(), loops_);
+  acceptor_ = std::make_unique<Acceptor>(log_, settings_, table_.control_counters(), limiters_, loops_, listeners_);
   return {};
 }
 
-sys::Result<void> Engine::start_loops(bool resumed) {
+sys::Result<void> Engine::start_loops(bool resumed, std::vector<Inheritance::Listener> passed) {
   auto opened = make_loops();
-  if (opened) opened = acceptor_->open(std::vector<Inheritance::Listener>{});
+  if (opened) opened = listeners_.open(std::move(passed), Listeners::Opening::at_start);
   if (!opened) {
     close();
     return opened;
@@ -212,18 +240,21 @@ sys::Result<void> Engine::start_loops(bool resumed) {
     if (resumed) loop->adopt();
     loop->start();
   }
-  acceptor_->start();
+  accept({});
   return {};
 }
 
+// The acceptor first: what it has handed over lies in the loops' mailboxes before their freezing does.
 void Engine::freeze(std::function<void()> frozen) {
-  acceptor_->freeze();
-  const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
-  for (const auto& loop : loops_) {
-    loop->freeze([this, left, frozen] {
-      if (left->fetch_sub(1) == 1) mail_->post(frozen);
-    });
-  }
+  loops_.front()->post([this, frozen = std::move(frozen)](Sessions&, SessionPolicy&) {
+    acceptor_->freeze();
+    const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
+    for (const auto& loop : loops_) {
+      loop->freeze([this, left, frozen] {
+        if (left->fetch_sub(1) == 1) mail_->post(frozen);
+      });
+    }
+  });
 }
 
 void Engine::describe(StateWriter& state) const {
@@ -233,9 +264,10 @@ void Engine::describe(StateWriter& state) const {
        .items = {{.a = SessionTable::kLayoutVersion, .b = table_.shape().extension_bytes, .c = table_.shape().sessions},
                  {.a = table_.shape().pipes}}},
       fd_of(table_.fd()));
-  acceptor_->for_each([&](std::uint16_t index, const std::string& key, int fd) {
-    state.add({.kind = KeeperKind::listener, .items = {{.a = index}}, .text = key}, fd_of(fd));
-  });
+  for (const auto& listener : listeners_.all()) {
+    state.add({.kind = KeeperKind::listener, .items = {{.a = listener.index}}, .text = listener.key},
+              fd_of(listener.fd.get()));
+  }
   for (std::uint32_t i = 0; i < table_.shape().pipes; ++i) {
     const PipeRecord& pipe = table_.pipe(i);
     if (pipe.in < 0) continue;
@@ -253,21 +285,17 @@ void Engine::describe(StateWriter& state) const {
 }
 
 sys::Result<std::uint32_t> Engine::open_ahead(const std::vector<ListenerOptions>& next) {
-  close_ahead();
-  ahead_settings_ = std::make_unique<EngineSettings>(EngineSettings{.listeners = next});
-  ahead_ = std::make_unique<Acceptor>(control_, log_, *ahead_settings_, table_.control_counters(), loops_);
+  ahead_ = std::make_unique<Ahead>(log_, next);
   std::vector<Inheritance::Listener> known;
-  acceptor_->for_each([&](std::uint16_t, const std::string& key, int) { known.push_back({.key = key}); });
-  if (auto opened = ahead_->open(std::move(known)); !opened) {
-    close_ahead();
+  for (const auto& listener : listeners_.all()) known.push_back({.key = listener.key});
+  if (auto opened = ahead_->listeners.open(std::move(known), Listeners::Opening::ahead); !opened) {
+    ahead_.reset();
     return tl::unexpected(opened.error());
   }
-  std::uint32_t count = 0;
-  ahead_->for_each([&](std::uint16_t, const std::string& key, int fd) {
-    (void)keeper_->hold_listener(Inheritance::kNoListener, key, fd);
-    ++count;
-  });
-  return count;
+  for (const auto& listener : ahead_->listeners.all()) {
+    (void)keeper_->hold_listener(Inheritance::kNoListener, listener.key, listener.fd.get());
+  }
+  return static_cast<std::uint32_t>(ahead_->listeners.all().size());
 }
 
 std::vector<std::uint16_t> Engine::listeners_missing(const std::vector<ListenerOptions>& next) const {
@@ -281,15 +309,20 @@ std::vector<std::uint16_t> Engine::listeners_missing(const std::vector<ListenerO
 
 void Engine::close_ahead() {
   ahead_.reset();
-  ahead_settings_.reset();
 }
 
+// No session is the last one before the acceptor has stopped.
 void Engine::drain(std::function<void()> done) {
-  acceptor_->stop();
-  if (keeper_ != nullptr) keeper_->listeners_closed();
-  drained_ = std::move(done);
-  draining_.store(true);
-  ended_->send();
+  loops_.front()->post([this, done = std::move(done)](Sessions&, SessionPolicy&) {
+    acceptor_->stop();
+    mail_->post([this, done] {
+      listeners_.close();
+      if (keeper_ != nullptr) keeper_->listeners_closed();
+      drained_ = done;
+      draining_.store(true);
+      ended_->send();
+    });
+  });
 }
 
 void Engine::abort_all(Reason reason) {
@@ -319,10 +352,6 @@ void Engine::review_sessions() {
   for (const auto& loop : loops_) {
     loop->post([](Sessions& sessions, SessionPolicy&) { sessions.review(); });
   }
-}
-
-std::vector<sys::SocketAddress> Engine::addresses() const {
-  return acceptor_ ? acceptor_->addresses() : std::vector<sys::SocketAddress>{};
 }
 
 std::uint32_t Engine::sessions() const {

@@ -1,5 +1,5 @@
-// The engine that both daemons share: one acceptor on the caller's (control) loop, and relay loops with a thread each.
-// It owns the session table, the listening sockets and the loops.
+// The engine that both daemons share: relay loops with a thread each, the first of which accepts for all of them. It
+// owns the session table, the listening sockets and the loops.
 //
 //   Engine engine(control_loop, log, settings, [&](unsigned loop) { return std::make_unique<MyPolicy>(...); });
 //   if (auto started = engine.start(); !started) return exit_for(started.error());
@@ -16,6 +16,8 @@
 #include "relay/control_record.h"
 #include "relay/counters.h"
 #include "relay/inheritance.h"
+#include "relay/limiter.h"
+#include "relay/listeners.h"
 #include "relay/policy.h"
 #include "relay/session_table.h"
 #include "relay/settings.h"
@@ -42,8 +44,8 @@ class Engine {
   ~Engine();
 
   // Opens the listeners and starts the loops. Fails with the errno of what could not be had; nothing is left behind
-  // then.
-  [[nodiscard]] sys::Result<void> start();
+  // then. `passed`: listeners that somebody has opened for it.
+  [[nodiscard]] sys::Result<void> start(std::vector<Inheritance::Listener> passed = {});
 
   // Starts the loops over a table that another process left, with descriptors that are valid here, and goes on with
   // every session in it. Sessions that had not reached `relaying` start again from their client; listeners are opened
@@ -87,11 +89,12 @@ class Engine {
   }
 
   // The addresses that are listened on, as bound: port 0 has become a port.
-  [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
+  [[nodiscard]] const std::vector<sys::SocketAddress>& addresses() const { return addresses_; }
   [[nodiscard]] std::uint32_t sessions() const;  // any thread
   [[nodiscard]] std::uint32_t max_sessions() const { return settings_.max_sessions; }
   [[nodiscard]] unsigned loops() const { return settings_.loops; }
   [[nodiscard]] const SessionTable& table() const { return table_; }
+  [[nodiscard]] const Limiters& limiters() const { return limiters_; }
   // The sum over all loops.
   [[nodiscard]] std::uint64_t count(unsigned counter) const;  // any thread
 
@@ -101,12 +104,21 @@ class Engine {
   void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
 
  private:
+  // Listeners that the next process is to find open.
+  struct Ahead {
+    Ahead(sys::Log& log, const std::vector<ListenerOptions>& next)
+        : settings{.listeners = next}, listeners(log, settings) {}
+    EngineSettings settings;
+    Listeners listeners;
+  };
+
   [[nodiscard]] sys::Result<void> create_table();
   [[nodiscard]] sys::Result<void> make_loops();
-  [[nodiscard]] sys::Result<void> start_loops(bool resumed);
+  [[nodiscard]] sys::Result<void> start_loops(bool resumed, std::vector<Inheritance::Listener> passed);
   void tell_keeper();
   void claim_sessions(Inheritance& inheritance);
   void name_listeners();
+  void accept(std::vector<sys::UniqueFd> newcomers);
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);
   void close();
@@ -119,10 +131,12 @@ class Engine {
   HandOverCause cause_ = HandOverCause::fresh;
   Claim claim_;
   SessionTable table_;
+  Limiters limiters_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;
+  Listeners listeners_;
   std::unique_ptr<Acceptor> acceptor_;
-  std::unique_ptr<EngineSettings> ahead_settings_;
-  std::unique_ptr<Acceptor> ahead_;  // for the next process
+  std::unique_ptr<Ahead> ahead_;
+  std::vector<sys::SocketAddress> addresses_;
   std::function<void()> drained_;
   std::atomic<bool> draining_{false};
   std::unique_ptr<sys::Async> ended_;   // a session's end that somebody waits for

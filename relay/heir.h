@@ -1,9 +1,11 @@
 // The heir: a process that shares its worker's table of descriptors (clone(2), CLONE_FILES) and sleeps. However the
-// worker dies, its descriptors live on in the heir, which tells the keeper of every one that the session table names,
-// and ends. So no session costs anything while the worker lives, and none can be forgotten: what is open in the worker
-// is open here.
+// worker dies, its descriptors live on in the heir, which tells the keeper of every one that the session table names
+// and of every stream that is connected and named by no session, which may be a client that had just been accepted, and
+// ends. So no session costs anything while the worker lives, and none can be forgotten: what is open in the worker is
+// open here.
 //
-// While the worker lives the heir closes nothing, takes no signal, allocates nothing, and reads nothing.
+// While the worker lives the heir closes nothing that is not its own, takes no signal, allocates nothing, and reads no
+// record.
 #pragma once
 
 #include <sys/types.h>

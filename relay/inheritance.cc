@@ -1,6 +1,7 @@
 #include "relay/inheritance.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "relay/policy.h"
@@ -101,7 +102,11 @@ sys::Result<void> Inheritance::take(Received received) {
         sessions.push_back(std::move(session));
       }
       return {};
+    case KeeperKind::newcomers:
+      std::ranges::move(received.fds, std::back_inserter(newcomers));
+      return {};
     default:
+      if (!is_known(received.message.kind)) return {};
       return sys::fail(0, "message {} is nothing to inherit", static_cast<unsigned>(received.message.kind));
   }
 }

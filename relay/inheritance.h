@@ -42,8 +42,9 @@ struct Inheritance {
   std::vector<Listener> listeners;
   std::vector<Pipe> pipes;
   std::vector<Session> sessions;
+  std::vector<sys::UniqueFd> newcomers;  // accepted and not begun, if they are clients at all
 
-  // Adds what one message brings. Fails on one that brings nothing of the kind.
+  // Adds what one message brings; one of a later version brings nothing. Fails on any other that brings nothing.
   [[nodiscard]] sys::Result<void> take(Received received);
 };
 

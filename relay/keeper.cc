@@ -20,22 +20,11 @@ using Stage = WorkerProcess::Stage;
 
 constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD};
 
-// A worker that reads its settings, takes a batch or starts its loops, and one that is asked to stop touching things.
-constexpr std::int64_t kGreetingPatienceMs = 10'000;
-constexpr std::int64_t kTakingPatienceMs = 30'000;
-// Loops and the control loop say every two seconds that they turn.
-constexpr std::int64_t kBeatPatienceMs = 10'000;
-constexpr std::int64_t kControlPatienceMs = 30'000;
+constexpr std::int64_t kTakingPatienceMs = 30'000;       // for a worker to take a batch or start its loops
 constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
-constexpr std::int64_t kLastWordsMs = 2'000;             // between SIGABRT, for a core to look at, and SIGKILL
-constexpr int kLongestSleepMs = 1'000;
+constexpr int kLongestSleepMs = 5'000;
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
-
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
-}
 
 bool is_own_doing(int number) {
   return number == SIGSEGV || number == SIGBUS || number == SIGABRT || number == SIGILL || number == SIGFPE;
@@ -58,11 +47,22 @@ Keeper::Keeper(KeeperOptions options) : options_(std::move(options)) {
   (void)sys::raise_descriptor_limit();
 }
 
+void Keeper::hold(std::vector<Inheritance::Listener> passed) {
+  for (Inheritance::Listener& listener : passed) {
+    Received received{.message = {.kind = KeeperKind::listener, .items = {{}}, .text = std::move(listener.key)}};
+    received.fds.push_back(std::move(listener.fd));
+    (void)store_.take(std::move(received));
+  }
+}
+
 int Keeper::run() {
   if (!worker_) {
     if (!store_.has_table()) cause_ = HandOverCause::fresh;
     if (!start(nullptr)) return EXIT_FAILURE;
   }
+  // Setting SIGCHLD to its default action has dropped one that was pending (signal(7)): of a worker that died while
+  // this process replaced itself.
+  reap();
   turned_ms_ = monotonic_ms();
   while (!exit_) turn();
   return *exit_;
@@ -81,7 +81,7 @@ void Keeper::turn() {
   (void)::poll(watched.data(), watched.size(), patience());
   const std::int64_t now = monotonic_ms();
   // A keeper that stood still itself, with the whole machine for one, has no right to find others slow.
-  if (now - turned_ms_ > 2 * kLongestSleepMs) {
+  if (now - turned_ms_ > kLongestSleepMs + 1'000) {
     worker_.heard_ms = now;
     for (auto& loop : worker_.loops) loop.heard_ms = now;
   }
@@ -95,7 +95,7 @@ void Keeper::turn() {
 int Keeper::patience() const {
   const std::int64_t now = monotonic_ms();
   std::int64_t next = now + kLongestSleepMs;
-  for (const std::int64_t due : {worker_.deadline_ms, candidate_.deadline_ms, retry_ms_}) {
+  for (const std::int64_t due : {worker_.deadline_ms, candidate_.deadline_ms, retry_ms_, watchdog_due()}) {
     if (due != 0) next = std::min(next, due);
   }
   return static_cast<int>(std::max<std::int64_t>(0, next - now));
@@ -208,6 +208,7 @@ void Keeper::obey(WorkerProcess& worker, Received received) {
     case KeeperKind::listener:
     case KeeperKind::pipes:
     case KeeperKind::sessions:
+    case KeeperKind::newcomers:
       if (auto taken = store_.take(std::move(received)); !taken) distrust(worker, taken.error().text());
       return;
     case KeeperKind::running:
@@ -264,7 +265,6 @@ void Keeper::hand_over() {
                                       {.a = draining_ ? 1U : 0U}}};
   worker_.deadline_ms = monotonic_ms() + kTakingPatienceMs;
   if (!worker_.control.send(begin)) ::kill(worker_.pid, SIGKILL);
-  // Each message is answered by one `taken`; two on the way keep both sides at work.
   hand_over_next_batch();
 }
 
@@ -347,7 +347,7 @@ void Keeper::replace(int status) {
   const auto verdict = breaker_.died(cause_, ran_ms, !signaled && WEXITSTATUS(status) == kBadConfig);
   log_->line(sys::LogLevel::error, "worker_died")
       .field("worker", worker_.pid)
-      .field("what", describe(status))
+      .field("what", describe_end(status))
       .field("sessions", store_.sessions())
       .field("next_in_ms", verdict.wait_ms);
   if (candidate_) upgrade_failed("the worker has died meanwhile");
@@ -363,40 +363,6 @@ void Keeper::replace(int status) {
   worker_ = {};
   if (verdict.wait_ms == 0 && start(retry_last_good_ ? &last_good_ : nullptr)) return;
   retry_ms_ = now + std::max<std::int64_t>(verdict.wait_ms, 100);
-}
-
-void Keeper::check_deadlines() {
-  const std::int64_t now = monotonic_ms();
-  if (retry_ms_ != 0 && now >= retry_ms_ && !start(retry_last_good_ ? &last_good_ : nullptr)) {
-    retry_last_good_ = last_good_ && !retry_last_good_;
-    retry_ms_ = now + 1'000;
-  }
-  if (worker_ && worker_.deadline_ms != 0 && now >= worker_.deadline_ms) {
-    log_->line(sys::LogLevel::warning, "worker_too_slow").field("worker", worker_.pid);
-    worker_.deadline_ms = 0;
-    if (worker_.status) {
-      worker_.control = {};
-      worker_ended(*worker_.status);
-    } else {
-      ::kill(worker_.pid, SIGKILL);
-    }
-  }
-  if (candidate_ && candidate_.deadline_ms != 0 && now >= candidate_.deadline_ms) {
-    upgrade_failed(fmt::format("it did not answer within {} s", kGreetingPatienceMs / 1000));
-  }
-  check_beats(now);
-  watchdog(now);
-}
-
-void Keeper::check_beats(std::int64_t now) {
-  if (!worker_ || worker_.stage != Stage::running || worker_.hung || worker_.status) return;
-  bool hung = now - worker_.heard_ms > kControlPatienceMs;
-  for (const auto& loop : worker_.loops) hung |= now - loop.heard_ms > kBeatPatienceMs;
-  if (!hung) return;
-  log_->line(sys::LogLevel::error, "worker_hung").field("worker", worker_.pid);
-  worker_.hung = true;
-  worker_.deadline_ms = now + kLastWordsMs;
-  ::kill(worker_.pid, SIGABRT);
 }
 
 }  // namespace ravelin::relay

@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "relay/crash_breaker.h"
+#include "relay/inheritance.h"
 #include "relay/keeper_store.h"
 #include "relay/worker_process.h"
 #include "sys/log.h"
@@ -42,13 +43,18 @@ class Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   // Goes on where this process stood before it replaced itself, or where the worker stood that this process was.
-  // `state` is what save_state() wrote. Before run().
+  // `state` is what a StateWriter wrote there. Before run().
   [[nodiscard]] sys::Result<void> restore(sys::UniqueFd state);
+
+  // Listeners for the first worker that somebody has opened for it. Before run().
+  void hold(std::vector<Inheritance::Listener> passed);
 
   // Until the worker has ended as it was asked to, or cannot be started at all. The exit code.
   [[nodiscard]] int run();
 
  private:
+  static constexpr std::int64_t kGreetingPatienceMs = 10'000;  // for a worker to read its settings
+
   void turn();
   [[nodiscard]] int patience() const;
   void hear_signals();
@@ -68,8 +74,6 @@ class Keeper {
   void await_last_words(int status);
   void worker_ended(int status);
   void replace(int status);
-  void check_deadlines();
-  void check_beats(std::int64_t now);
   // Upgrades.
   void want(HandOverCause cause);
   [[nodiscard]] bool is_serving() const;
@@ -81,8 +85,11 @@ class Keeper {
   void end_candidate();
   void finish_upgrade();
   void replace_self();
-  [[nodiscard]] sys::Result<sys::UniqueFd> save_state();
+  // Patience.
+  void check_deadlines();
+  void check_beats(std::int64_t now);
   void watchdog(std::int64_t now);
+  [[nodiscard]] std::int64_t watchdog_due() const;  // 0: no watchdog
 
   KeeperOptions options_;
   std::unique_ptr<sys::Log> log_;

@@ -46,7 +46,7 @@ sys::Result<std::pair<KeeperChannel, KeeperChannel>> KeeperChannel::pair() {
 }
 
 sys::Result<void> KeeperChannel::send(const KeeperMessage& message, std::span<const int> fds) {
-  assert(fds.size() == descriptors_of(message) && fds.size() <= kMostDescriptors);
+  assert((fds.size() == descriptors_of(message) || !is_known(message.kind)) && fds.size() <= kMostDescriptors);
   encode(message, buffer_);
   iovec part{.iov_base = buffer_.data(), .iov_len = buffer_.size()};
   msghdr packet{};
@@ -98,6 +98,7 @@ Received KeeperChannel::receive() {
     Received received{.fds = take_descriptors(packet)};
     auto message = decode(std::span(buffer_).first(static_cast<std::size_t>(length)));
     const bool whole = (packet.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
+    if (message && !is_known(message->kind)) received.fds.clear();
     if (!message || !whole || received.fds.size() != descriptors_of(*message)) {
       return {.state = Received::State::broken};
     }

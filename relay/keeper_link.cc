@@ -17,7 +17,6 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::chrono::seconds kBeat{2};
 constexpr int kPatienceMs = 5'000;
 
 sys::UniqueFd pidfd_of(pid_t pid) {

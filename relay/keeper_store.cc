@@ -1,5 +1,7 @@
 #include "relay/keeper_store.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,6 +27,8 @@ sys::Result<void> KeeperStore::take(Received received) {
       return take_pipes(received);
     case KeeperKind::sessions:
       return take_sessions(received);
+    case KeeperKind::newcomers:
+      return take_newcomers(received);
     default:
       return sys::fail(0, "message {} is nothing to hold", static_cast<unsigned>(received.message.kind));
   }
@@ -105,6 +109,18 @@ sys::Result<void> KeeperStore::take_sessions(Received& received) {
   return {};
 }
 
+// A worker that dies over its take-over names those again that it was given.
+sys::Result<void> KeeperStore::take_newcomers(Received& received) {
+  for (sys::UniqueFd& fd : received.fds) {
+    struct stat status {};
+    if (::fstat(fd.get(), &status) != 0) return sys::fail(errno, "a newcomer");
+    if (std::ranges::find(newcomers_, status.st_ino, &Newcomer::socket) != newcomers_.end()) continue;
+    if (newcomers_.size() >= kMostSlots) return sys::fail(0, "more than {} newcomers", kMostSlots);
+    newcomers_.push_back({.socket = status.st_ino, .fd = std::move(fd)});
+  }
+  return {};
+}
+
 std::optional<KeeperStore::Saying> KeeperStore::say(Cursor& cursor) const {
   using Part = Cursor::Part;
   Saying saying;
@@ -133,6 +149,11 @@ std::optional<KeeperStore::Saying> KeeperStore::say(Cursor& cursor) const {
   if (cursor.part == Part::sessions) {
     say_sessions(cursor, saying);
     if (!saying.fds.empty()) return saying;
+    cursor = {.part = Part::newcomers};
+  }
+  if (cursor.part == Part::newcomers) {
+    say_newcomers(cursor, saying);
+    if (!saying.fds.empty()) return saying;
     cursor.part = Part::end;
   }
   return std::nullopt;
@@ -160,9 +181,18 @@ void KeeperStore::say_sessions(Cursor& cursor, Saying& saying) const {
   }
 }
 
+void KeeperStore::say_newcomers(Cursor& cursor, Saying& saying) const {
+  saying.message.kind = KeeperKind::newcomers;
+  for (; cursor.next < newcomers_.size() && saying.fds.size() < kBatch; ++cursor.next) {
+    saying.message.items.push_back({.a = 1});
+    saying.fds.push_back(newcomers_[cursor.next].fd.get());
+  }
+}
+
 void KeeperStore::forget_sessions() {
   sessions_.clear();
   pipes_.clear();
+  newcomers_.clear();
   held_ = 0;
 }
 
@@ -171,6 +201,7 @@ void KeeperStore::drop_sessions() {
     if (session.client) reset(session.client.get());
     if (session.origin) reset(session.origin.get());
   }
+  for (Newcomer& newcomer : newcomers_) reset(newcomer.fd.get());
   forget_sessions();
   table_.reset();
   table_head_ = {};

@@ -1,6 +1,6 @@
 // What the keeper holds: a duplicate of the session table's memfd and of every listener; between two workers also of
-// every pipe and session socket. It knows them by number only, believes no number that is out of bounds, and never
-// looks into the table.
+// every pipe, session socket and newcomer. It knows them by number only, believes no number that is out of bounds, and
+// never looks into the table.
 //
 // Owns every descriptor that it was given. One thread.
 #pragma once
@@ -26,13 +26,13 @@ class KeeperStore {
   };
   // Where one has got to in saying it all.
   struct Cursor {
-    enum class Part : std::uint8_t { table, listeners, pipes, sessions, end };
+    enum class Part : std::uint8_t { table, listeners, pipes, sessions, newcomers, end };
     Part part = Part::table;
     std::size_t next = 0;
   };
 
-  // Takes a table, listener, pipes or sessions message in. Fails when it breaks the rules: then nothing else that its
-  // sender says is to be believed.
+  // Takes a table, listener, pipes, sessions or newcomers message in. Fails when it breaks the rules: then nothing else
+  // that its sender says is to be believed.
   [[nodiscard]] sys::Result<void> take(Received received);
 
   // A message after the other; nothing after the last one.
@@ -70,13 +70,19 @@ class KeeperStore {
     sys::UniqueFd client;
     sys::UniqueFd origin;
   };
+  struct Newcomer {
+    std::uint64_t socket = 0;  // its inode
+    sys::UniqueFd fd;
+  };
 
   [[nodiscard]] sys::Result<void> take_table(Received& received);
   [[nodiscard]] sys::Result<void> take_listener(Received& received);
   [[nodiscard]] sys::Result<void> take_pipes(Received& received);
   [[nodiscard]] sys::Result<void> take_sessions(Received& received);
+  [[nodiscard]] sys::Result<void> take_newcomers(Received& received);
   void say_pipes(Cursor& cursor, Saying& saying) const;
   void say_sessions(Cursor& cursor, Saying& saying) const;
+  void say_newcomers(Cursor& cursor, Saying& saying) const;
 
   sys::UniqueFd table_;
   KeeperItem table_head_;  // {layout, extension bytes, slots}
@@ -84,6 +90,7 @@ class KeeperStore {
   std::vector<Listener> listeners_;
   std::vector<Pipe> pipes_;        // by index
   std::vector<Session> sessions_;  // by slot, as far as slots have been used
+  std::vector<Newcomer> newcomers_;
   std::uint32_t held_ = 0;
 };
 

@@ -17,7 +17,6 @@ namespace {
 
 using Stage = WorkerProcess::Stage;
 
-constexpr std::int64_t kGreetingPatienceMs = 10'000;
 constexpr std::int64_t kFreezePatienceMs = 5'000;
 
 }  // namespace
@@ -60,10 +59,8 @@ void Keeper::freeze_worker() {
 
 void Keeper::candidate_ended(int status) {
   hear(candidate_);
-  const std::string what = WIFSIGNALED(status) ? fmt::format("it was ended by signal {}", WTERMSIG(status))
-                                               : fmt::format("it ended with exit code {}", WEXITSTATUS(status));
   candidate_.pid = -1;
-  upgrade_failed(what + " before it could serve");
+  upgrade_failed("it " + describe_end(status) + " before it could serve");
 }
 
 void Keeper::upgrade_failed(const std::string& why) {
@@ -165,16 +162,6 @@ sys::Result<void> Keeper::restore(sys::UniqueFd state) {
         return store_.take(std::move(received));
     }
   });
-}
-
-// systemd's watchdog is for the keeper; a worker whose loops have stopped is the keeper's own business, and it acts
-// long before a watchdog would.
-void Keeper::watchdog(std::int64_t now) {
-  const char* period = std::getenv("WATCHDOG_USEC");
-  if (period == nullptr || !options_.notify) return;
-  if (now - fed_ms_ < std::atoll(period) / 1000 / 3) return;
-  fed_ms_ = now;
-  options_.notify("WATCHDOG=1");
 }
 
 }  // namespace ravelin::relay

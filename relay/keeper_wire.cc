@@ -52,6 +52,10 @@ std::optional<KeeperMessage> decode(std::span<const std::byte> bytes) {
   return message;
 }
 
+bool is_known(KeeperKind kind) {
+  return kind >= KeeperKind::hello && kind <= KeeperKind::draining;
+}
+
 std::size_t descriptors_of(const KeeperMessage& message) {
   switch (message.kind) {
     case KeeperKind::table:
@@ -62,6 +66,8 @@ std::size_t descriptors_of(const KeeperMessage& message) {
       return sum(message, &KeeperItem::c);
     case KeeperKind::pipes:
       return sum(message, &KeeperItem::b);
+    case KeeperKind::newcomers:
+      return sum(message, &KeeperItem::a);
     default:
       return 0;
   }

@@ -16,10 +16,12 @@
 //   a dead worker's heir ▶ keeper, there            worker ▶ keeper, on a loop's channel
 //     pipes      what there was              + fds      beat      this loop turns
 //     sessions   what there was              + fds
+//     newcomers  what was accepted and not begun     (keeper ▶ worker too)
 //
 // Pure: no system call is made here.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -29,6 +31,10 @@
 #include <vector>
 
 namespace ravelin::relay {
+
+// How often a loop says that it turns. Keepers of every version wait for ten seconds at the least; each beat wakes two
+// threads of a program that is otherwise at rest.
+constexpr std::chrono::seconds kBeat{4};
 
 enum class KeeperKind : std::uint16_t {
   hello = 1,     // item: {protocol, table layout, extension bytes}
@@ -45,11 +51,12 @@ enum class KeeperKind : std::uint16_t {
   sessions = 12,  // items: {slot, generation, how many descriptors}
   pipes = 13,     // items: {index, how many descriptors}
   beat = 14,
-  worker = 15,    // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
-  closed = 16,    // the listeners, for good
-  replace = 17,   // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
-  refused = 18,   // text: why
-  draining = 19,  // by the admin socket's word, as if TERM had come
+  worker = 15,     // in a keeper's own state alone. items: {pid, log format, log level}, what it said in hello
+  closed = 16,     // the listeners, for good
+  newcomers = 17,  // items: {1}, each with a descriptor: streams that no session is named for
+  replace = 18,    // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
+  refused = 19,    // text: why
+  draining = 20,   // by the admin socket's word, as if TERM had come
 };
 
 // Why a worker takes over.
@@ -93,7 +100,10 @@ void encode(const KeeperMessage& message, std::vector<std::byte>& out);
 // Nothing: not a message.
 [[nodiscard]] std::optional<KeeperMessage> decode(std::span<const std::byte> bytes);
 
-// How many descriptors must come with the message; the reader refuses one with fewer or more.
+// False for one of a later version, which says more than this one needs.
+[[nodiscard]] bool is_known(KeeperKind kind);
+
+// How many descriptors must come with a message of a known kind; the reader refuses one with fewer or more.
 [[nodiscard]] std::size_t descriptors_of(const KeeperMessage& message);
 
 }  // namespace ravelin::relay

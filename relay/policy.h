@@ -69,6 +69,9 @@ class SessionPolicy {
   // Where to connect, called again after each failed attempt; nothing: there is no (further) origin to try.
   virtual std::optional<Target> next_target(SessionView session) = 0;
 
+  // next_target() had nothing. How the client is told: by a reset, or by the end of the stream.
+  [[nodiscard]] virtual EndKind end_without_target(SessionView session);
+
   // The socket toward `target` exists and is not connected: the place to bind it and to set options. A failure counts
   // as a failed attempt.
   virtual sys::Result<void> prepare(SessionView session, int fd, const Target& target);
@@ -100,6 +103,9 @@ class SessionPolicy {
 
 inline Opening SessionPolicy::on_silence(SessionView, std::span<const std::byte>) {
   return {.verdict = Opening::Verdict::refuse, .reason = Reason::no_first_byte};
+}
+inline EndKind SessionPolicy::end_without_target(SessionView) {
+  return EndKind::reset;
 }
 inline sys::Result<void> SessionPolicy::prepare(SessionView, int, const Target&) {
   return {};

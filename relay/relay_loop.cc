@@ -7,16 +7,12 @@
 #include "sys/signals.h"
 
 namespace ravelin::relay {
-namespace {
-
-constexpr std::chrono::seconds kBeat{2};
-
-}  // namespace
 
 RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                     std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper)
+                     std::unique_ptr<SessionPolicy> policy, const Limiters& limiters, std::function<void()> on_ended,
+                     KeeperChannel keeper)
     : on_ended_(std::move(on_ended)), policy_(std::move(policy)) {
-  sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, [this] {
+  sessions_ = std::make_unique<Sessions>(loop_, table, index, settings, *policy_, limiters, [this] {
     load_.fetch_sub(1);
     on_ended_();
   });
@@ -29,13 +25,7 @@ RelayLoop::RelayLoop(const SessionTable& table, std::uint32_t index, const Engin
 }
 
 RelayLoop::~RelayLoop() {
-  if (thread_.joinable()) {
-    post([this](Sessions& sessions, SessionPolicy&) {
-      sessions.end_all(Reason::shutdown);
-      over_ = true;
-    });
-    thread_.join();
-  }
+  stop();
   mail_.reset();
   beat_.reset();
   sessions_.reset();
@@ -55,6 +45,15 @@ void RelayLoop::start() {
   });
 }
 
+void RelayLoop::stop() {
+  if (!thread_.joinable()) return;
+  post([this](Sessions& sessions, SessionPolicy&) {
+    sessions.end_all(Reason::shutdown);
+    over_ = true;
+  });
+  thread_.join();
+}
+
 void RelayLoop::freeze(std::function<void()> frozen) {
   post([this, frozen = std::move(frozen)](Sessions& sessions, SessionPolicy&) {
     sessions.freeze();
@@ -65,6 +64,10 @@ void RelayLoop::freeze(std::function<void()> frozen) {
 
 void RelayLoop::hand_over(std::vector<Accepted> clients) {
   load_.fetch_add(static_cast<std::uint32_t>(clients.size()));
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    for (Accepted& client : clients) sessions_->begin(std::move(client));
+    return;
+  }
   // std::function copies what it holds, descriptors cannot be copied.
   auto shared = std::make_shared<std::vector<Accepted>>(std::move(clients));
   mail_->post([this, shared] {

@@ -22,14 +22,19 @@ class RelayLoop {
   // `on_ended` is called on this loop's thread after each session's end. `keeper`: the loop's line to the keeper,
   // closed if there is none.
   RelayLoop(const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-            std::unique_ptr<SessionPolicy> policy, std::function<void()> on_ended, KeeperChannel keeper);
+            std::unique_ptr<SessionPolicy> policy, const Limiters& limiters, std::function<void()> on_ended,
+            KeeperChannel keeper);
   RelayLoop(const RelayLoop&) = delete;
   RelayLoop& operator=(const RelayLoop&) = delete;
-  ~RelayLoop();  // ends the sessions that are left, then the thread
+  ~RelayLoop();
 
   // Counts the sessions that stand in the table and tells the policy of them; start() goes on with them.
   void adopt();
   void start();
+  // Ends the sessions that are left, then the thread. Nothing else of the loop may be used after that.
+  void stop();
+  // The thread's uv loop, for what else is to happen there: handles are made before start() and go after stop().
+  [[nodiscard]] sys::Loop& uv() { return loop_; }
   // Any thread. The loop touches nothing from some moment on, `frozen` is called on its thread then; only the end of
   // the process may follow.
   void freeze(std::function<void()> frozen);

@@ -35,6 +35,7 @@ bool is_failure(Reason reason) {
     case Reason::no_descriptors:
     case Reason::internal:
     case Reason::poisonous:
+    case Reason::origin_sessions:
       return true;
     default:
       return false;

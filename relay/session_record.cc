@@ -5,12 +5,32 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(Reason::kCount)> kReasonNames{
-    "none",           "finished",       "peer_reset",     "peer_unreachable", "silent",          "no_first_byte",
-    "idle",           "half_closed",    "no_origin",      "connect_refused",  "connect_timeout", "connect_unreachable",
-    "no_source_port", "no_descriptors", "header_invalid", "header_missing",   "header_refused",  "drained",
-    "shutdown",       "internal",       "process_died",   "poisonous",        "origin_removed",  "listener_removed",
-    "killed"};
+constexpr std::array<std::string_view, static_cast<std::size_t>(Reason::kCount)> kReasonNames{"none",
+                                                                                              "finished",
+                                                                                              "peer_reset",
+                                                                                              "peer_unreachable",
+                                                                                              "silent",
+                                                                                              "no_first_byte",
+                                                                                              "idle",
+                                                                                              "half_closed",
+                                                                                              "no_origin",
+                                                                                              "connect_refused",
+                                                                                              "connect_timeout",
+                                                                                              "connect_unreachable",
+                                                                                              "no_source_port",
+                                                                                              "no_descriptors",
+                                                                                              "header_invalid",
+                                                                                              "header_missing",
+                                                                                              "header_refused",
+                                                                                              "drained",
+                                                                                              "shutdown",
+                                                                                              "internal",
+                                                                                              "process_died",
+                                                                                              "poisonous",
+                                                                                              "origin_sessions",
+                                                                                              "origin_removed",
+                                                                                              "listener_removed",
+                                                                                              "killed"};
 constexpr std::array<std::string_view, 4> kEndSideNames{"none", "client", "origin", "self"};
 constexpr std::array<std::string_view, 4> kEndKindNames{"none", "fin", "reset", "timeout"};
 

@@ -58,6 +58,7 @@ enum class Reason : std::uint8_t {
   internal,             // a system call failed in a way that no rule foresees
   process_died,         // the process ended while the session was in set-up and known to it alone
   poisonous,            // two processes died of what this session made them do
+  origin_sessions,      // every origin that could be tried has as many sessions as it may have
   origin_removed,       // its origin was taken out of the pool, and the pool closes what is left there
   listener_removed,     // in set-up when its listener was taken out of the settings
   killed,               // by an operator
@@ -127,7 +128,8 @@ struct SessionRecord {
 
   std::uint64_t tried = 0;     // the policy's: origins tried so far, one bit each
   std::int64_t end_by_ms = 0;  // CLOCK_MONOTONIC: it is ended then, because its origin was taken out; 0: it is not
-  std::uint64_t reserved[1] = {};
+  std::uint32_t source = 0;    // see Limiter; only the process that admitted or adopted the session may ask
+  std::uint32_t reserved = 0;
 
   SessionId id;
   sys::SocketAddress client;        // measured: the accepted socket's peer

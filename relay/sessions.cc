@@ -14,10 +14,11 @@
 namespace ravelin::relay {
 
 Sessions::Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-                   SessionPolicy& policy, std::function<void()> on_ended)
+                   SessionPolicy& policy, const Limiters& limiters, std::function<void()> on_ended)
     : table_(table),
       settings_(settings),
       policy_(policy),
+      limiters_(limiters),
       counters_(table.counters(index)),
       buffer_(table.buffer(index)),
       on_ended_(std::move(on_ended)),
@@ -53,6 +54,7 @@ void Sessions::begin(Accepted client) {
   const auto place = slots_.take();
   if (!place) {  // the acceptor counts sessions and stops before this
     reset(client.fd.get());
+    if (Limiter* limiter = limiter_of(limiters_, client.listener)) limiter->ended(client.peer, client.source);
     on_ended_();  // it counts in the loop's load already
     return;
   }
@@ -67,6 +69,7 @@ void Sessions::begin(Accepted client) {
   record.id = new_id(record.accepted_wall_us);
   record.client = client.peer;
   record.local = client.local;
+  record.source = client.source;
   record.client_fd = client.fd.release();
   record.phase = Phase::waiting;
   counters_.add(kAccepted);
@@ -182,6 +185,7 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   counters_.add(kBytesUp, record.up.moved);
   counters_.add(kBytesDown, record.down.moved);
   policy_.ended(view);
+  if (Limiter* limiter = limiter_of(limiters_, record.listener)) limiter->ended(record.client, record.source);
   record.phase = Phase::free;
   slots_.give_back(place);
   on_ended_();
@@ -274,6 +278,8 @@ std::uint32_t Sessions::adopt() {
   std::vector<bool> owned_pipes(table_.shape().pipes, false);
   slots_.adopt([&](Place place) {
     adopted_.push_back(place);
+    SessionRecord& record = slots_.record(place);
+    if (Limiter* limiter = limiter_of(limiters_, record.listener)) record.source = limiter->adopt(record.client);
     counters_.add(kResumedSessions);
     // All that others may ask about is there again before the first byte moves.
     if (slots_.record(place).phase == Phase::relaying) relaying(place);

@@ -17,6 +17,7 @@
 
 #include "relay/deadlines.h"
 #include "relay/endings.h"
+#include "relay/limiter.h"
 #include "relay/pipe_pool.h"
 #include "relay/policy.h"
 #include "relay/pump.h"
@@ -34,13 +35,14 @@ struct Accepted {
   std::uint16_t listener = 0;
   sys::SocketAddress peer;
   sys::SocketAddress local;
+  std::uint32_t source = 0;  // see Limiter
 };
 
 class Sessions {
  public:
   // `on_ended` follows each session's end, when its slot is free again.
   Sessions(sys::Loop& loop, const SessionTable& table, std::uint32_t index, const EngineSettings& settings,
-           SessionPolicy& policy, std::function<void()> on_ended);
+           SessionPolicy& policy, const Limiters& limiters, std::function<void()> on_ended);
 
   // One turn of the loop: sleeps until something can go on, and goes on with it. Whatever else the thread's uv loop
   // does happens in here as well.
@@ -92,6 +94,7 @@ class Sessions {
   void end_later(Place place);
   void run_endings(std::int64_t now);
   void drop_origin(SessionRecord& record);
+  void end_without_target(Place place);
   [[nodiscard]] std::uint64_t token(Place place, Side side) const;
   [[nodiscard]] const ListenerOptions& options(const SessionRecord& record) const;
   [[nodiscard]] bool is_removed(const SessionRecord& record) const;
@@ -100,6 +103,7 @@ class Sessions {
   const SessionTable& table_;
   const EngineSettings& settings_;
   SessionPolicy& policy_;
+  const Limiters& limiters_;
   CounterBlock& counters_;
   std::span<std::byte, SessionTable::kBufferBytes> buffer_;
   std::function<void()> on_ended_;

@@ -40,11 +40,15 @@ bool has_ended(std::uint32_t flags) {
 
 void Sessions::look(Place place, std::uint32_t flags) {
   const SessionRecord& record = slots_.record(place);
-  if (!policy_.looks_at_bytes() && (flags & EPOLLIN) != 0 && record.up.ending == 0) return connect(place);
-  const ssize_t seen = peek(record.client_fd, buffer_.first(kMaxPeek));
+  // One byte tells that there is any. The event does not: a FIN alone makes a socket readable, too, and the kernel
+  // looks at what is readable after it has looked for the FIN, so that one in between comes as EPOLLIN without
+  // EPOLLRDHUP.
+  const bool looks = policy_.looks_at_bytes();
+  const ssize_t seen = peek(record.client_fd, buffer_.first(looks ? kMaxPeek : 1));
   if (seen < 0 && errno == EAGAIN) return;
   if (seen < 0) return end(place, EndSide::client, EndKind::reset, Reason::silent);
   if (seen == 0) return end(place, EndSide::client, EndKind::fin, Reason::silent);
+  if (!looks) return connect(place);
   const auto bytes = std::span(buffer_).first(static_cast<std::size_t>(seen));
   const bool ended = has_ended(flags);
   Opening opening = policy_.inspect(slots_.view(place), bytes, ended);
@@ -91,7 +95,18 @@ void Sessions::connect(Place place) {
     if (*connected) open(place, 0);
     return;
   }
-  end(place, EndSide::self, EndKind::reset, record.reason);
+  end_without_target(place);
+}
+
+void Sessions::end_without_target(Place place) {
+  const SessionRecord& record = slots_.record(place);
+  const EndKind kind = policy_.end_without_target(slots_.view(place));
+  if (kind == EndKind::fin) {
+    // Bytes left unread would turn the end of the stream into a reset.
+    const ssize_t seen = peek(record.client_fd, buffer_.first(kMaxPeek));
+    if (seen > 0) pump_.consume(record.client_fd, static_cast<std::uint64_t>(seen));
+  }
+  end(place, EndSide::self, kind, record.reason);
 }
 
 // True: connected already. False: it will be, or fail, later.

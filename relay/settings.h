@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/limits.h"
 #include "sys/address.h"
 #include "sys/units.h"
 
@@ -41,6 +42,7 @@ struct ListenerOptions {
   bool wait_for_client = true;  // false: connect at once, for protocols in which the server speaks first
   int backlog = 4096;           // the kernel caps it at net.core.somaxconn
   Timeouts timeouts;
+  ListenerLimits limits;
   SocketOptions client;
   SocketOptions origin;
 };
@@ -48,7 +50,8 @@ struct ListenerOptions {
 struct EngineSettings {
   unsigned loops = 0;              // 0: one for each processor that this process may use
   std::uint32_t max_sessions = 0;  // 0: what the descriptor limit allows, a million at most
-  std::uint32_t max_pipes = 256;   // for all loops together
+  AtLimit at_max_sessions = AtLimit::leave_in_backlog;
+  std::uint32_t max_pipes = 256;  // for all loops together
   sys::ByteCount pipe_size{1 << 20};
   std::size_t extension_bytes = 0;  // of the policy, a session
   std::vector<ListenerOptions> listeners;

@@ -1,7 +1,9 @@
 #include "relay/worker_process.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <string_view>
 
 #include "relay/clock.h"
+#include "relay/oom_score.h"
 
 namespace ravelin::relay {
 namespace {
@@ -20,7 +23,6 @@ namespace {
 // Linux chooses by points of thousandths of memory; so many more make the worker the one to go.
 constexpr int kMoreExpendable = 100;
 constexpr int kMostExpendable = 1000;
-constexpr const char* kScoreFile = "/proc/self/oom_score_adj";
 
 // Not for a worker: only the keeper speaks to the service manager, and what is said here is for one process.
 constexpr std::array<std::string_view, 5> kKept{
@@ -58,28 +60,19 @@ struct Call {
   }
 };
 
-std::string more_expendable() {
-  std::array<char, 16> text{};
-  const sys::UniqueFd file(::open(kScoreFile, O_RDONLY | O_CLOEXEC));
-  if (!file || ::read(file.get(), text.data(), text.size() - 1) <= 0) return {};
-  return std::to_string(std::min(std::atoi(text.data()) + kMoreExpendable, kMostExpendable));
-}
-
-void write_score(const std::string& score) {
-  const int file = ::open(kScoreFile, O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  (void)!::write(file, score.data(), score.size());
-  ::close(file);
+std::optional<int> more_expendable() {
+  const auto score = oom_score_of(::getpid());
+  return score ? std::optional(std::min(*score + kMoreExpendable, kMostExpendable)) : std::nullopt;
 }
 
 // In the child, between fork and exec.
 [[noreturn]] void become_worker(Call& call, const WorkerProgram& program, const sys::UniqueFd* executable, int channel,
-                                const std::string& score, int failure) {
+                                std::optional<int> score, int failure) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) ::signal(number, SIG_IGN);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  write_score(score);
+  set_oom_score(score);
   ::fcntl(channel, F_SETFD, 0);
   call.execute(program, executable);
   const int error = errno;
@@ -125,7 +118,7 @@ sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys:
   sys::UniqueFd failed(ends[1]);
   const int inherited = channel->second.fd();
   Call call(program, kWorkerVariable, inherited, true);
-  const std::string score = more_expendable();
+  const std::optional<int> score = more_expendable();
   worker.pid = ::fork();
   if (worker.pid < 0) return sys::fail(errno, "cannot start {}", program.path);
   if (worker.pid == 0) become_worker(call, program, executable, inherited, score, failed.get());
@@ -136,6 +129,11 @@ sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys:
     return sys::fail(error, "cannot start {}", program.path);  // the child is reaped like any other
   }
   return worker;
+}
+
+std::string describe_end(int status) {
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with exit code {}", WEXITSTATUS(status));
 }
 
 sys::Error execute(const WorkerProgram& program, const sys::UniqueFd* executable, const char* variable, int value) {

@@ -65,6 +65,9 @@ struct WorkerProcess {
 // managers and terminals send to whole groups of processes: its keeper tells it what to do.
 [[nodiscard]] sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys::UniqueFd* executable);
 
+// "was ended by signal 9", "ended with exit code 1", from what wait(2) says.
+[[nodiscard]] std::string describe_end(int status);
+
 // Replaces this process by the program, with `variable` in its environment. Returns only if that fails.
 [[nodiscard]] sys::Error execute(const WorkerProgram& program, const sys::UniqueFd* executable, const char* variable,
                                  int value);

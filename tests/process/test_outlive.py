@@ -91,6 +91,7 @@ class Outlive(ProcessTest):
             wait_until(lambda: self.edge_.events("taken_over"), "a take-over")
             self.wait_for_bytes()
         self.check_whole()
+        self.edge_.noise.clear()  # a sanitizer's report of the very signal
 
     def test_ten_upgrades_in_a_row_lose_no_session_and_the_pid_stays(self):
         self.start()
@@ -314,6 +315,23 @@ class Outlive(ProcessTest):
             for client in late:
                 client.sendall(b"hello")
             for client in late:
+                self.assertEqual(client.recv(5), b"hello")
+                client.close()
+        self.check_whole()
+
+    def test_clients_that_are_accepted_in_the_instant_of_a_kill_are_served(self):
+        self.start()
+        for kill in range(10):
+            burst = [socket.socket() for _ in range(300)]
+            for client in burst:
+                client.setblocking(False)
+                client.connect_ex(("127.0.0.1", self.edge_.port))
+            self.kill_worker()
+            wait_until(lambda: len(self.edge_.events("taken_over")) > kill, f"take-over {kill + 1}")
+            for client in burst:
+                client.settimeout(patience())
+                client.sendall(b"hello")
+            for client in burst:
                 self.assertEqual(client.recv(5), b"hello")
                 client.close()
         self.check_whole()

@@ -1,7 +1,5 @@
 """libppv2 for others: what an installation holds, and projects outside the tree that use it in each promised way."""
 
-import atexit
-import functools
 import os
 import pathlib
 import re
@@ -12,6 +10,7 @@ import tempfile
 import unittest
 
 from ravelin.build import ROOT, TREE, only_unsanitized
+from ravelin.packages import debian_packages
 
 CONSUMER = ROOT / "tests/consumer"
 SAID = "192.0.2.1:4000\n"
@@ -102,19 +101,6 @@ class Installation(Folder):
                 self.assertNotIn(str(ROOT), path.read_text(), path)
 
 
-@functools.cache
-def debian_packages():
-    """{name: path}; built once, because configuring takes longer than looking."""
-    tree = pathlib.Path(tempfile.mkdtemp(prefix="ravelin-packages-"))
-    atexit.register(shutil.rmtree, tree)
-    run("cmake", "--preset", "package", "-B", tree, cwd=ROOT)
-    run("cmake", "--build", tree, "--target", "ppv2", "ppv2_shared", "ppv2_command", "ppv2_manual_page")
-    run("cpack", "-B", tree / "out", cwd=tree)
-    made = {path.name.split("_")[0]: path for path in (tree / "out").glob("*.deb")}
-    assert set(made) == {"libppv2-1", "libppv2-dev", "ppv2"}, made
-    return made
-
-
 @only_unsanitized
 class DebianPackages(Folder):
     def setUp(self):
@@ -186,6 +172,43 @@ class DebianPackages(Folder):
         flags = run("pkg-config", "--cflags", "--libs", "ppv2", PKG_CONFIG_PATH=str(pc)).split()
         run("cc", CONSUMER / "consumer.c", *flags, "-o", self.folder / "consumer")
         self.assertEqual(run(self.folder / "consumer", LD_LIBRARY_PATH=str(pc.parent)), SAID)
+
+    def test_a_daemon_s_package_needs_libc_alone_and_has_all_that_its_service_needs(self):
+        for name in "redirector", "gateway":
+            package = f"ravelin-{name}"
+            self.assertRegex(self.field(package, "Depends"), r"^libc6 \(>= [\d.]+\)$")
+            self.assertLessEqual(
+                {
+                    f"/usr/bin/{name}",
+                    f"/etc/ravelin/{name}.yaml",
+                    f"/etc/needrestart/conf.d/{package}.conf",
+                    f"/lib/systemd/system/{package}.service",
+                    f"/lib/systemd/system/{package}.socket",
+                    f"/usr/lib/sysusers.d/{package}.conf",
+                    f"/usr/lib/tmpfiles.d/{package}.conf",
+                    f"/usr/share/man/man8/{name}.8.gz",
+                    f"/usr/share/man/man5/{name}.yaml.5.gz",
+                },
+                set(self.paths(package)),
+            )
+            control = self.folder / package
+            run("dpkg-deb", "-e", self.packages[package], control)
+            conffiles = {path for path in self.paths(package) if path.startswith("/etc/")}
+            self.assertEqual(set((control / "conffiles").read_text().split()), conffiles)
+            self.assertNotIn("restart", re.sub("#.*", "", (control / "postinst").read_text()))
+
+    def test_a_daemon_s_settings_are_right_as_they_come_and_its_manual_has_every_option(self):
+        for name in "redirector", "gateway":
+            run("dpkg-deb", "-x", self.packages[f"ravelin-{name}"], self.folder)
+            program = self.folder / "usr/bin" / name
+            run(program, "--config", self.folder / f"etc/ravelin/{name}.yaml", "--check")
+            shown = ""
+            for page in f"man8/{name}.8.gz", f"man5/{name}.yaml.5.gz":
+                file = self.folder / "usr/share/man" / page
+                shown += run("man", "--warnings", "-l", file, MANWIDTH="100", LC_ALL="C", MAN_KEEP_FORMATTING="")
+            self.assertNotRegex(shown, r"(?m)^\S*:\d+: warning")  # as the formatter reports one
+            options = set(re.findall(r"(--[a-z][\w-]*)", run(program, "--help")))
+            self.assertLessEqual(options - {"--help"}, set(re.findall(r"(--[a-z][\w-]*)", shown)))
 
     def test_lintian_finds_nothing_wrong(self):
         for package in self.packages.values():

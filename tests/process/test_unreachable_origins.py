@@ -64,7 +64,8 @@ class UnreachableOrigins(ProcessTest):
             client.close()
         closed = edge.closed_sessions(5)
         self.assertEqual({line["origin"] for line in closed}, {good.address})
-        self.assertEqual(closed[0]["attempts"], 3)
+        # One of them, not always the first in the log, met the others; those after it know that they fail.
+        self.assertEqual(max(line["attempts"] for line in closed), 3)
 
     def test_round_robin_gives_every_origin_its_turn(self):
         origins = [self.server(wire.echo) for _ in range(3)]

@@ -4,6 +4,7 @@ After each test, passed or not: clients close, then origins, then each daemon mu
 start and end cleanly on TERM, and this process must have the descriptors, children and threads it had before.
 """
 
+import errno
 import json
 import os
 import pathlib
@@ -102,6 +103,18 @@ class ProcessTest(unittest.TestCase):
     @staticmethod
     def address(host, port):
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    def is_refused(self, to, **options):
+        """True if a new connection is reset at once, be it before the client looks at its own socket."""
+        try:
+            client = self.connect(to, **options)
+        except OSError as error:
+            if error.errno not in (errno.ECONNRESET, errno.ENOTCONN):
+                raise
+            return True
+        refused = client.is_reset()
+        client.close()
+        return refused
 
     def connect(self, to, host="127.0.0.1", seconds=PATIENCE, source=None):
         """A client connection to a daemon, neighbour or port."""

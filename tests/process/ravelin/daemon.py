@@ -1,6 +1,7 @@
 """A daemon under test: started with a deadline, its log read as parsed JSON, stopped and looked at for leaks."""
 
 import collections
+import contextlib
 import json
 import os
 import pathlib
@@ -131,8 +132,20 @@ class Daemon:
             return "--log-level" in self.arguments or self.events("ready")
 
         wait_until(ready, f"{self.program} to listen")
+        wait_until(self._keeper_has_heard, "the keeper to hear that its worker serves")
         self._sockets_at_rest = sockets_of(self.pid)
         return self
+
+    def _keeper_has_heard(self):
+        """A keeper keeps a second descriptor of the program once its worker has told it everything."""
+        tree = process_tree(self.pid)
+        if len(tree) == 1:
+            return True
+        kept = 0
+        for name in os.listdir(f"/proc/{tree[0]}/fd"):
+            with contextlib.suppress(OSError):
+                kept += os.path.samefile(f"/proc/{tree[0]}/fd/{name}", f"/proc/{tree[0]}/exe")
+        return kept >= 2
 
     def log_text(self):
         return "\n".join([json.dumps(line) for line in self.lines] + self.noise)

@@ -1,4 +1,4 @@
-"""Runs the tests of one file: python3 -m ravelin.run_file test_relay [--long] [--only PATTERN].
+"""Runs the tests of one file or several: python3 -m ravelin.run_file test_relay... [--long] [--only PATTERN].
 
 Ends with "N passed, N failed, N skipped". A test's name is a sentence, and is printed as one.
 """
@@ -75,12 +75,12 @@ def selected(suite, options):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("name")
+    parser.add_argument("names", nargs="+")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--only", default="")
     options = parser.parse_args()
     faulthandler.dump_traceback_later(840, exit=True)
-    tests = list(selected(unittest.defaultTestLoader.loadTestsFromName(options.name), options))
+    tests = list(selected(unittest.defaultTestLoader.loadTestsFromNames(options.names), options))
     result = Result()
     for test in tests:
         test.run(result)

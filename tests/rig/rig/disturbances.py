@@ -26,15 +26,35 @@ class Disturbance:
 
 @dataclasses.dataclass
 class Stop(Disturbance):
-    """The daemon stands still wherever it is."""
+    """The worker stands still wherever it is."""
 
     which: int
 
     def begin(self, stage):
-        os.kill(stage.daemon(self.which).pid, signal.SIGSTOP)
+        os.kill(stage.daemon(self.which).worker, signal.SIGSTOP)
 
     def end(self, stage):
-        os.kill(stage.daemon(self.which).pid, signal.SIGCONT)
+        os.kill(stage.daemon(self.which).worker, signal.SIGCONT)
+
+
+@dataclasses.dataclass
+class Kill(Disturbance):
+    """The worker is gone in the middle of whatever it does."""
+
+    which: int
+
+    def begin(self, stage):
+        os.kill(stage.daemon(self.which).worker, signal.SIGKILL)
+
+
+@dataclasses.dataclass
+class Upgrade(Disturbance):
+    """The next worker takes over from one that freezes."""
+
+    which: int
+
+    def begin(self, stage):
+        os.kill(stage.daemon(self.which).pid, signal.SIGUSR2)
 
 
 @dataclasses.dataclass
@@ -61,8 +81,8 @@ class ClockJump(Disturbance):
             stage.faults(daemon).move_clock(self.by)
 
 
-def _stop(rng, **when):
-    return Stop(**when, which=rng.randrange(2))
+def _of_a_daemon(kind):
+    return lambda rng, **when: kind(**when, which=rng.randrange(2))
 
 
 def _black_hole(rng, **when):
@@ -73,7 +93,13 @@ def _clock_jump(rng, **when):
     return ClockJump(**when, by=rng.choice((-1, 1)) * rng.choice((1, 61, 3600, 86_400, 400 * 86_400)))
 
 
-TABLE = {"stop": _stop, "black_hole": _black_hole, "clock_jump": _clock_jump}
+TABLE = {
+    "stop": _of_a_daemon(Stop),
+    "kill": _of_a_daemon(Kill),
+    "upgrade": _of_a_daemon(Upgrade),
+    "black_hole": _black_hole,
+    "clock_jump": _clock_jump,
+}
 
 
 def draw(name, rng):

@@ -24,7 +24,12 @@ import time
 from .stream import WrongByte
 
 READ, WRITE, BROKEN = select.POLLIN | select.POLLHUP, select.POLLOUT, select.POLLERR
-KEEPALIVE = {socket.TCP_KEEPIDLE: 3, socket.TCP_KEEPINTVL: 1, socket.TCP_KEEPCNT: 60}
+KEEPALIVE = {
+    socket.TCP_KEEPIDLE: 3,
+    socket.TCP_KEEPINTVL: 1,
+    socket.TCP_KEEPCNT: 60,
+    socket.TCP_USER_TIMEOUT: 600_000,
+}
 _STALLED = 0.3  # seconds without a byte taken that fill takes for "full"; longer or shorter changes no verdict
 
 

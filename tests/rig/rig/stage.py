@@ -19,7 +19,7 @@ from . import network, surroundings
 EDGE_PORT, GATEWAY_PORT, ORIGIN_PORT = 7000, 7001, 7002
 _MEMORY_MAY_GROW = 24 << 20
 _LONG = "10m"  # no timeout of the relay may strike: what ends a session has to come from one of its ends
-_PROBES = {"keepalive_idle": "3s", "keepalive_interval": "1s", "keepalive_probes": 60}  # see ends.KEEPALIVE
+_PROBES = {"keepalive_idle": "3s", "keepalive_interval": "1s", "keepalive_probes": 60, "user_timeout": _LONG}  # as ends
 _TIMEOUTS = {"first_byte": _LONG, "connect": "1m", "half_closed": _LONG, "idle": 0}
 _LISTENER = {"timeouts": _TIMEOUTS, "client_socket": _PROBES, "origin_socket": _PROBES}
 
@@ -100,7 +100,7 @@ class Stage:
                 zlib.crc32(f"{self._round.seed} {name}".encode()),
             )
         )
-        command = [program(name), "--config", path, "--admin", f"unix:{admin}", "--log-level", "warning"]
+        command = [program(name), "--config", path, "--admin", f"unix:{admin}", "--log-level", "info"]
         prefix = [*self._prefix, "--pdeathsig", "KILL"] if self._prefix else []
         daemon = Daemon(
             program(name),

@@ -6,12 +6,14 @@ Each is made for one round and taken down after it, whatever has happened in bet
 import contextlib
 import ctypes
 import fcntl
+import itertools
 import mmap
 import os
 import pathlib
 import signal
 import struct
 import subprocess
+import time
 
 from .network import Refused
 
@@ -112,11 +114,12 @@ class LittleMemory:
     """A memory cgroup, of whichever version the machine has. TCP's buffers count too where they are accounted."""
 
     LIMIT, TCP_LIMIT = 96 << 20, 4 << 20
+    _numbers = itertools.count()
 
     def __init__(self):
         root = pathlib.Path("/sys/fs/cgroup")
         first = root / "memory"
-        self._path = (first if first.is_dir() else root) / f"ravelin-rig-{os.getpid()}"
+        self._path = (first if first.is_dir() else root) / f"ravelin-rig-{os.getpid()}-{next(self._numbers)}"
         try:
             self._path.mkdir()
             if first.is_dir():
@@ -134,5 +137,9 @@ class LittleMemory:
         (self._path / "cgroup.procs").write_text("0")
 
     def close(self):
-        with contextlib.suppress(OSError):
-            self._path.rmdir()
+        deadline = time.monotonic() + 2
+        while self._path.is_dir() and time.monotonic() < deadline:  # it is busy until the last process has gone
+            try:
+                self._path.rmdir()
+            except OSError:
+                time.sleep(0.01)

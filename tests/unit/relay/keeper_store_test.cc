@@ -97,6 +97,23 @@ TEST_CASE("listeners that the next worker does not name go when it runs, and not
   CHECK(store.listeners() == 2);
 }
 
+TEST_CASE("a newcomer that two workers in a row have named is one newcomer") {
+  KeeperStore store = store_of(10, 0);
+  std::array<int, 2> ends{};
+  REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const std::array<sys::UniqueFd, 2> sockets{sys::UniqueFd(ends[0]), sys::UniqueFd(ends[1])};
+  const auto name = [&](int fd) {
+    Received received{.state = Received::State::message,
+                      .message = {.kind = KeeperKind::newcomers, .items = {{.a = 1}}}};
+    received.fds.emplace_back(::dup(fd));
+    return store.take(std::move(received));
+  };
+  for (const int fd : {ends[0], ends[0], ends[1]}) REQUIRE(name(fd));
+  CHECK(said_by(store).back() == std::pair(KeeperKind::newcomers, std::size_t{2}));
+  store.forget_sessions();
+  CHECK(said_by(store).back().first == KeeperKind::table);
+}
+
 TEST_CASE("sessions that are given up end with a reset") {
   KeeperStore store = store_of(10, 0);
   std::array<int, 2> ends{};

@@ -2,7 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <random>
+
+#include "relay/inheritance.h"
 
 using namespace ravelin::relay;
 
@@ -54,4 +57,16 @@ TEST_CASE("a message says itself how many descriptors come with it") {
   CHECK(descriptors_of({.kind = KeeperKind::sessions, .items = {{.c = 2}, {.c = 1}, {.c = 0}}}) == 3);
   CHECK(descriptors_of({.kind = KeeperKind::pipes, .items = {{.b = 2}, {.b = 0}}}) == 2);
   CHECK(descriptors_of({.kind = KeeperKind::hello, .items = {{}}}) == 0);
+}
+
+TEST_CASE("a message of a later version is skipped, with whatever it brings") {
+  auto ends = KeeperChannel::pair();
+  REQUIRE(ends);
+  const KeeperMessage later{.kind = static_cast<KeeperKind>(999), .items = {{.a = 1}}};
+  const std::array<int, 1> some{0};
+  REQUIRE(ends->first.send(later, some));
+  Received heard = ends->second.receive();
+  CHECK(heard.state == Received::State::message);
+  CHECK(heard.fds.empty());
+  CHECK(Inheritance{}.take(std::move(heard)));
 }
