@@ -127,15 +127,20 @@ void Control::dry_run(admin::Reply reply) {
     return waiting->send(answer(outcome));
   }
   const auto counts = std::make_shared<std::map<std::uint16_t, std::uint64_t>>();
-  engine_.for_each_session([counts](const relay::SessionView& session) { ++(*counts)[session.record.listener]; },
-                           [this, revision, counts, waiting] {
-                             for (const auto& removed : engine_.listeners_missing(revision->listeners)) {
-                               revision->touched.push_back({.what = "listener " + engine_.listener_name(removed),
-                                                            .sessions = (*counts)[removed],
-                                                            .fate = "go on until they end"});
-                             }
-                             waiting->send(answer({.outcome = "dry_run", .revision = *revision}));
-                           });
+  engine_.for_each_session(
+      [counts, revision](const relay::SessionView& session) {
+        ++(*counts)[session.record.listener];
+        const auto place = revision->touches ? revision->touches(session) : std::nullopt;
+        if (place) ++revision->touched[*place].sessions;
+      },
+      [this, revision, counts, waiting] {
+        for (const auto& removed : engine_.listeners_missing(revision->listeners)) {
+          revision->touched.push_back({.what = "listener " + engine_.listener_name(removed),
+                                       .sessions = (*counts)[removed],
+                                       .fate = "go on until they end"});
+        }
+        waiting->send(answer({.outcome = "dry_run", .revision = *revision}));
+      });
 }
 
 void Control::answer_drain(const admin::Request& request, admin::Reply reply) {

@@ -9,10 +9,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/config.h"
+#include "relay/policy.h"
 #include "relay/settings.h"
 #include "sys/log.h"
 
@@ -42,6 +44,8 @@ struct Revision {
   std::vector<Step> steps;
   std::vector<relay::ListenerOptions> listeners;  // as they would be
   std::vector<Touched> touched;
+  // The place in `touched` that a session counts in, if it loses anything; on its loop's thread. May be empty.
+  std::function<std::optional<std::size_t>(const relay::SessionView& session)> touches;
   std::function<void()> apply;  // what is in place, and nothing else
 
   [[nodiscard]] bool needs(Means means) const;
@@ -59,7 +63,8 @@ struct Revision {
 template <class T>
 [[nodiscard]] Revision revision(const config::Loaded<T>& before, const config::Schema<T>& schema,
                                 const std::function<Means(const config::Change&, const T& next)>& means,
-                                std::function<void(config::Loaded<T>)> apply) {
+                                std::function<void(config::Loaded<T>)> apply,
+                                const std::function<void(const T& next, Revision& revision)>& say_touched = {}) {
   Revision revision;
   auto next = config::reload(before.command_line, schema);
   if (!next) {
@@ -70,6 +75,7 @@ template <class T>
     revision.steps.push_back({change, is_for_a_restart(change) ? Means::restart : means(change, next->settings)});
   }
   for (const auto& listener : next->settings.listeners) revision.listeners.push_back(listener);
+  if (say_touched) say_touched(next->settings, revision);
   revision.apply = [apply = std::move(apply), next = std::move(*next)] { apply(next); };
   return revision;
 }

@@ -10,20 +10,32 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sys/address.h"
+#include "sys/units.h"
 
 namespace ravelin::redirector {
 
 // Of one pool; what a name brings beyond it is left out.
 inline constexpr std::size_t kMostCandidates = 1024;
 
+// What a pool and an origin are known by between processes, in the session table: FNV-1a of what the settings call
+// them, and never 0. Two origins of one mark, one chance in four thousand million, would be taken for one.
+[[nodiscard]] constexpr std::uint32_t mark_of(std::string_view name) {
+  std::uint32_t hash = 2166136261U;
+  for (const char letter : name) hash = (hash ^ static_cast<std::uint8_t>(letter)) * 16777619U;
+  return hash == 0 ? 1 : hash;
+}
+
 struct Candidate {
   std::uint16_t index = 0;  // in its pool, unique among its living candidates, small
   std::string address;      // "192.0.2.1:443", "unix:/run/origin.sock": what a candidate is known by
   std::string origin;       // as configured
+  std::uint32_t origin_mark = 0;
   sockaddr_storage socket_address{};
   socklen_t length = 0;
 
@@ -52,7 +64,10 @@ struct PoolView {
   bool close_when_full = false;                        // the client is not reset, but told the end of the stream
   std::vector<sys::SocketAddress> sources;             // that connections come from, in turn
   std::vector<std::shared_ptr<Candidate>> candidates;  // in the order of the config
-  std::shared_ptr<std::atomic<std::uint32_t>> turn;    // of all loops
+  std::uint32_t mark = 0;
+  std::vector<std::uint32_t> origins;                // marks of all that the config names, sorted
+  std::optional<sys::Duration> close_removed_after;  // nothing: sessions of removed origins go on
+  std::shared_ptr<std::atomic<std::uint32_t>> turn;  // of all loops
 };
 
 }  // namespace ravelin::redirector

@@ -1,6 +1,9 @@
 #include "redirector/edge.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -38,6 +41,33 @@ std::vector<Pool> pools_of(const Settings& settings) {
 
 bool same_pools(const Settings& a, const Settings& b) {
   return std::ranges::equal(a.pools, b.pools, {}, &PoolSettings::name, &PoolSettings::name);
+}
+
+std::string fate_in(const PoolSettings& pool) {
+  if (!pool.close_removed_after) return "go on until they end";
+  if (pool.close_removed_after->count() == 0) return "are closed at once";
+  return "are closed after " + sys::to_text(*pool.close_removed_after);
+}
+
+// A pool that is gone as a whole has no setting that could close what is left in it.
+void say_removed_origins(const std::vector<PoolSettings>& before, const std::vector<PoolSettings>& next,
+                         daemon::Revision& revision) {
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> places;  // by the marks of pool and origin
+  for (const PoolSettings& pool : before) {
+    const auto now = std::ranges::find(next, pool.name, &PoolSettings::name);
+    for (const OriginSettings& origin : pool.origins) {
+      if (now != next.end() && std::ranges::count(now->origins, origin.address, &OriginSettings::address) != 0)
+        continue;
+      places[{mark_of(pool.name), mark_of(origin.address.text())}] = revision.touched.size();
+      revision.touched.push_back({.what = fmt::format("origin {} of pool {}", origin.address.text(), pool.name),
+                                  .fate = fate_in(now == next.end() ? PoolSettings{} : *now)});
+    }
+  }
+  revision.touches = [places = std::move(places)](const relay::SessionView& session) -> std::optional<std::size_t> {
+    const auto marks = origin_marks(session);
+    const auto found = places.find({marks.pool, marks.origin});
+    return found == places.end() ? std::nullopt : std::optional(found->second);
+  };
 }
 
 }  // namespace
@@ -103,7 +133,11 @@ daemon::Revision Edge::revise() {
     const bool in_place = change.path == "log.level" || (same && change.path.starts_with("pools["));
     return in_place ? daemon::Means::in_place : daemon::Means::hand_over;
   };
-  return daemon::revision<Settings>(loaded_, schema_, means, [this](const auto& next) { apply(next); });
+  const auto say_touched = [this](const Settings& next, daemon::Revision& revision) {
+    say_removed_origins(loaded_.settings.pools, next.pools, revision);
+  };
+  return daemon::revision<Settings>(
+      loaded_, schema_, means, [this](const auto& next) { apply(next); }, say_touched);
 }
 
 void Edge::apply(const config::Loaded<Settings>& next) {

@@ -42,6 +42,11 @@ bool is_our_own(int error) {
 
 }  // namespace
 
+OriginMarks origin_marks(SessionView session) {
+  const EdgeSession& extension = edge_session(session);
+  return {.pool = extension.pool, .origin = extension.origin};
+}
+
 EdgePolicy::EdgePolicy(const EdgeFacts& facts, sys::Log& log, relay::CounterBlock& counters, Views views, Clock now)
     : facts_(facts), log_(log), counters_(counters), pools_(views.size()), now_(now) {
   for (std::size_t pool = 0; pool < views.size(); ++pool) replace(pool, std::move(views[pool]));
@@ -73,7 +78,7 @@ std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
   if (static_cast<unsigned>(std::popcount(record.tried)) >= view.connect_attempts) return std::nullopt;
   Candidate* candidate = choose(view, record.tried, now_());
   // Another loop may have taken the last place meanwhile.
-  while (candidate != nullptr && !count_in_below_limit(session, *candidate)) {
+  while (candidate != nullptr && !count_in_below_limit(session, view.mark, *candidate)) {
     candidate = choose(view, record.tried, now_());
   }
   if (candidate == nullptr) {
@@ -125,16 +130,30 @@ void EdgePolicy::removed_listeners(const std::vector<std::string>& names) {
   for (const std::string& name : names) removed_.push_back({.name = name});
 }
 
+// Ends it in time if the settings have lost its origin; or no longer, if they have it back.
+void EdgePolicy::review(SessionView session) {
+  const KnownPool* pool = pool_of(session);
+  const std::uint32_t origin = edge_session(session).origin;
+  const bool removed = pool != nullptr && origin != 0 && !std::ranges::binary_search(pool->view->origins, origin);
+  if (!removed || !pool->view->close_removed_after) {
+    session.record.end_by_ms = 0;
+  } else if (session.record.end_by_ms == 0) {
+    session.record.end_by_ms = now_() + pool->view->close_removed_after->count();
+  }
+}
+
 void EdgePolicy::relaying(SessionView session) {
+  review(session);
   if (counted_in(session) != nullptr) return;
   // Taken over from another process, which numbered its candidates in its own way.
+  const KnownPool* known = pool_of(session);
+  if (known == nullptr) return;
   const std::string address = session.record.origin_peer.text();
-  const KnownPool& known = pools_[listener_of(session.record).pool];
   const auto same = std::ranges::find_if(
-      known.candidates, [&](const auto& candidate) { return candidate && candidate->address == address; });
-  if (same == known.candidates.end()) return;
+      known->candidates, [&](const auto& candidate) { return candidate && candidate->address == address; });
+  if (same == known->candidates.end()) return;
   session.record.origin = (*same)->index;
-  count_in(session, **same);
+  count_in(session, known->view->mark, **same);
 }
 
 void EdgePolicy::ending(SessionView session) {
@@ -145,7 +164,7 @@ void EdgePolicy::ending(SessionView session) {
 
 void EdgePolicy::ended(SessionView session) {
   const SessionRecord& record = session.record;
-  const std::string origin = origin_text(record);
+  const std::string origin = origin_text(session);
   release(session);
   const bool failed = is_failure(record.reason);
   if (!failed && relay::is_silent(record)) return counters_.add(kSessionsWithoutPayload);
@@ -164,35 +183,49 @@ const EdgeFacts::Listener& EdgePolicy::listener_of(const SessionRecord& record) 
   return removed_.at(record.listener - facts_.listeners.size());
 }
 
+// Null: the settings have lost it.
+const EdgePolicy::KnownPool* EdgePolicy::pool_of(SessionView session) const {
+  const std::uint32_t mark = edge_session(session).pool;
+  if (mark == 0) return &pools_[listener_of(session.record).pool];
+  const auto found = std::ranges::find_if(pools_, [mark](const KnownPool& pool) { return pool.view->mark == mark; });
+  return found == pools_.end() ? nullptr : &*found;
+}
+
 Candidate* EdgePolicy::counted_in(SessionView session) const {
   const EdgeSession& extension = edge_session(session);
   if (extension.process != facts_.process || extension.counted == 0) return nullptr;
-  return pools_[listener_of(session.record).pool].candidates.at(session.record.origin).get();
+  const KnownPool* pool = pool_of(session);
+  return pool == nullptr ? nullptr : pool->candidates.at(session.record.origin).get();
 }
 
 // What was connected to, as the operator knows it.
-std::string EdgePolicy::origin_text(const SessionRecord& record) const {
+std::string EdgePolicy::origin_text(SessionView session) const {
+  const SessionRecord& record = session.record;
   if (record.attempts == 0) return "none";
   if (record.origin_peer.is_ip()) return record.origin_peer.text();
-  const auto& candidates = pools_[listener_of(record).pool].candidates;
-  if (record.origin < candidates.size() && candidates[record.origin]) return candidates[record.origin]->address;
-  return "unknown";
+  const KnownPool* pool = pool_of(session);
+  if (pool == nullptr || record.origin >= pool->candidates.size() || !pool->candidates[record.origin]) return "unknown";
+  return pool->candidates[record.origin]->address;
 }
 
-bool EdgePolicy::count_in_below_limit(SessionView session, Candidate& candidate) const {
+bool EdgePolicy::count_in_below_limit(SessionView session, std::uint32_t pool, Candidate& candidate) const {
   const std::uint32_t most = candidate.max_sessions.load(kRelaxed);
   if (const auto before = candidate.sessions.fetch_add(1, kRelaxed); most != 0 && before >= most) {
     candidate.sessions.fetch_sub(1, kRelaxed);
     return false;
   }
-  edge_session(session) = {.process = facts_.process, .counted = 1};
+  note(session, pool, candidate);
   return true;
 }
 
 // Whatever the limit: the session is there.
-void EdgePolicy::count_in(SessionView session, Candidate& candidate) const {
+void EdgePolicy::count_in(SessionView session, std::uint32_t pool, Candidate& candidate) const {
   candidate.sessions.fetch_add(1, kRelaxed);
-  edge_session(session) = {.process = facts_.process, .counted = 1};
+  note(session, pool, candidate);
+}
+
+void EdgePolicy::note(SessionView session, std::uint32_t pool, const Candidate& candidate) const {
+  edge_session(session) = {.process = facts_.process, .counted = 1, .pool = pool, .origin = candidate.origin_mark};
 }
 
 void EdgePolicy::release(SessionView session) const {

@@ -45,8 +45,18 @@ struct EdgeFacts {
 // The policy's part of a session in the shared table.
 struct EdgeSession {
   std::uint64_t process = 0;  // EdgeFacts::process of who numbered the record's `origin` and `tried`; 0: none yet
-  std::uint64_t counted = 0;  // 1: the session counts there in its candidate's sessions
+  std::uint32_t counted = 0;  // 1: the session counts there in its candidate's sessions
+  std::uint32_t reserved = 0;
+  std::uint32_t pool = 0;    // mark_of() the pool that it was sent to; 0: that of its listener
+  std::uint32_t origin = 0;  // mark_of() the origin, as configured
 };
+
+// Which origin a session was sent to, as marks; zeros: none yet.
+struct OriginMarks {
+  std::uint32_t pool = 0;
+  std::uint32_t origin = 0;
+};
+[[nodiscard]] OriginMarks origin_marks(relay::SessionView session);
 
 class EdgePolicy final : public relay::SessionPolicy {
  public:
@@ -67,6 +77,7 @@ class EdgePolicy final : public relay::SessionPolicy {
   sys::Result<void> prepare(relay::SessionView session, int fd, const relay::Target& target) override;
   void attempt_failed(relay::SessionView session, int error) override;
   std::size_t write_header(relay::SessionView session, std::span<std::byte> out) override;
+  void review(relay::SessionView session) override;
   void removed_listeners(const std::vector<std::string>& names) override;
   void relaying(relay::SessionView session) override;
   void ending(relay::SessionView session) override;
@@ -79,10 +90,12 @@ class EdgePolicy final : public relay::SessionPolicy {
   };
 
   [[nodiscard]] const EdgeFacts::Listener& listener_of(const relay::SessionRecord& record) const;
+  [[nodiscard]] const KnownPool* pool_of(relay::SessionView session) const;
   [[nodiscard]] Candidate* counted_in(relay::SessionView session) const;
-  [[nodiscard]] std::string origin_text(const relay::SessionRecord& record) const;
-  [[nodiscard]] bool count_in_below_limit(relay::SessionView session, Candidate& candidate) const;
-  void count_in(relay::SessionView session, Candidate& candidate) const;
+  [[nodiscard]] std::string origin_text(relay::SessionView session) const;
+  [[nodiscard]] bool count_in_below_limit(relay::SessionView session, std::uint32_t pool, Candidate& candidate) const;
+  void count_in(relay::SessionView session, std::uint32_t pool, Candidate& candidate) const;
+  void note(relay::SessionView session, std::uint32_t pool, const Candidate& candidate) const;
   void release(relay::SessionView session) const;
 
   const EdgeFacts& facts_;

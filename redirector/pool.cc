@@ -114,6 +114,7 @@ std::shared_ptr<Candidate> Pool::candidate_at(const sys::Endpoint& origin,
       ip ? ip->to(candidate->socket_address) : sys::unix_address(origin.path, candidate->socket_address).value_or(0);
   candidate->address = std::move(address);
   candidate->origin = origin.text();
+  candidate->origin_mark = mark_of(candidate->origin);
   if (free == by_index_.end()) {
     by_index_.push_back(candidate);
   } else {
@@ -135,13 +136,17 @@ void Pool::rebuild_view() {
   view->close_when_full = settings_.at_max_sessions == relay::AtLimit::close;
   for (const sys::SourceAddress& source : settings_.source_addresses) view->sources.push_back(source.address);
   view->turn = turn_;
+  view->mark = mark_of(settings_.name);
+  view->close_removed_after = settings_.close_removed_after;
   for (const Origin& origin : origins_) {
+    view->origins.push_back(mark_of(origin.endpoint.text()));
     for (const auto& candidate : origin.candidates) {
       if (holds(view->candidates, candidate->address)) continue;
       candidate->max_sessions.store(origin.max_sessions, std::memory_order_relaxed);
       view->candidates.push_back(candidate);
     }
   }
+  std::ranges::sort(view->origins);
   view_ = std::move(view);
 }
 

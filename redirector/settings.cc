@@ -38,6 +38,10 @@ config::Schema<PoolSettings> pool_schema() {
                .most = 64U})
       .option("at_max_sessions", &PoolSettings::at_max_sessions,
               {.help = "what becomes of a session when every origin that could be tried has its max_sessions"})
+      .option("close_removed_after", &PoolSettings::close_removed_after,
+              {.help = "when an origin is taken out of the pool, its sessions are ended so much later; 0 is at once. "
+                       "Without it they go on until they end",
+               .most = std::chrono::hours(24 * 365)})
       .option("source_addresses", &PoolSettings::source_addresses,
               {.help = "local addresses that connections to the origins come from, in turn; each has its own ports, so "
                        "several carry more sessions to one origin. Without any, the system's choice"})

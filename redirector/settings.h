@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct PoolSettings {
   Balancing balancing = Balancing::round_robin;
   unsigned connect_attempts = 3;
   relay::AtLimit at_max_sessions = relay::AtLimit::reset;
+  std::optional<sys::Duration> close_removed_after;  // nothing: never
   std::vector<sys::SourceAddress> source_addresses;
   sys::Duration resolve_interval = std::chrono::seconds(30);
   sys::Duration resolve_backoff = std::chrono::seconds(1);

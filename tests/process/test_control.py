@@ -75,6 +75,32 @@ class Control(ProcessTest):
         self.check_whole()
         self.assertEqual({line["listener"] for line in self.edge_.closed_sessions(MOVING + IDLE)}, {"old"})
 
+    def test_sessions_of_a_removed_origin_go_on_or_end_as_their_pool_says(self):
+        self.start()
+        other = self.own(EchoOrigin())
+        everyone = MOVING + IDLE
+        self.settings["pools"][0]["origins"] = [{"address": other.address}]
+        self.change()
+        plan = self.ctl("reload", "--dry-run")
+        self.assertIn(f"origin {self.origin.address} of pool main: {everyone} sessions go on until they end", plan.stdout)
+        self.assertEqual(self.ctl("reload").code, 0)
+        self.wait_for_bytes()
+        self.settings["pools"][0]["close_removed_after"] = "1s"
+        self.change()
+        self.assertEqual(self.ctl("reload").code, 0)
+        self.edge_.wait_event("session_closed", count=everyone, reason="origin_removed")
+
+    def test_a_removed_origin_is_known_to_a_worker_that_takes_over(self):
+        self.start()
+        other, everyone = self.own(EchoOrigin()), MOVING + IDLE
+        self.settings["pools"][0].update(origins=[{"address": other.address}], close_removed_after="0s")
+        self.settings["listeners"][0]["name"] = "renamed"  # takes a hand-over
+        self.change()
+        plan = self.ctl("reload", "--dry-run")
+        self.assertIn(f"origin {self.origin.address} of pool main: {everyone} sessions are closed at once", plan.stdout)
+        self.assertEqual(self.ctl("reload").code, 0)
+        self.edge_.wait_event("session_closed", count=everyone, reason="origin_removed")
+
     def test_a_reload_that_cannot_open_a_listener_is_refused_and_changes_nothing(self):
         self.start()
         taken, worker = self.listener(), self.edge_.worker

@@ -190,6 +190,55 @@ TEST_CASE("a session that another process had begun to connect may try every ori
   CHECK(scene.next(session) == "none");
 }
 
+TEST_CASE("a session whose origin the settings have lost ends when its pool says so") {
+  Scene scene({"192.0.2.1:443", "192.0.2.2:443"});
+  Scene::Session session;
+  CHECK(scene.next(session) == "192.0.2.1:443");
+  scene.connected(session);
+  CHECK(session.record.end_by_ms == 0);
+  const auto lose = [&](std::optional<sys::Duration> close_after) {
+    scene.pool->apply({.name = "main",
+                       .balancing = Balancing::first_available,
+                       .close_removed_after = close_after,
+                       .origins = {{*sys::Endpoint::parse("192.0.2.2:443")}}});
+    scene.policy->replace(0, scene.pool->view());
+    scene.policy->review(session.view());
+  };
+  SUBCASE("never") {
+    lose(std::nullopt);
+    CHECK(session.record.end_by_ms == 0);
+  }
+  SUBCASE("at once") {
+    lose(sys::Duration(0));
+    CHECK(session.record.end_by_ms == now());
+  }
+  SUBCASE("after a while, from the moment of the loss") {
+    lose(sys::Duration(5000));
+    CHECK(session.record.end_by_ms == now() + 5000);
+    lose(sys::Duration(9000));
+    CHECK(session.record.end_by_ms == now() + 5000);
+  }
+  SUBCASE("not if the origin comes back") {
+    lose(sys::Duration(5000));
+    scene.pool->apply({.name = "main", .origins = {{*sys::Endpoint::parse("192.0.2.1:443")}}});
+    scene.policy->replace(0, scene.pool->view());
+    scene.policy->review(session.view());
+    CHECK(session.record.end_by_ms == 0);
+  }
+  SUBCASE("also if another process finds it so") {
+    EdgeFacts facts = scene.facts;
+    facts.process = 4711;
+    Pool pool({.name = "main",
+               .close_removed_after = sys::Duration(0),
+               .origins = {{*sys::Endpoint::parse("192.0.2.2:443")}}},
+              [] { return 0.5; });
+    EdgePolicy next(facts, *scene.log, scene.counters, EdgePolicy::Views{pool.view()}, now);
+    next.relaying(session.view());
+    CHECK(session.record.end_by_ms == now());
+  }
+  scene.policy->ended(session.view());
+}
+
 TEST_CASE("a finished session writes one line that has all its fields") {
   Scene scene({"192.0.2.1:443"});
   Scene::Session session;
