@@ -122,4 +122,18 @@ ravelin_daemon_package(gateway redirector "front of an origin that lies behind T
 "Takes the PROXY protocol header off what edges forward, and keeps what it
 claims apart from what was measured.")
 
+list(APPEND CPACK_COMPONENTS_ALL ravelinctl)
+set(CPACK_DEBIAN_RAVELINCTL_PACKAGE_NAME ravelinctl)
+set(CPACK_DEBIAN_RAVELINCTL_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_RAVELINCTL_PACKAGE_SHLIBDEPS ON)
+set(CPACK_COMPONENT_RAVELINCTL_DESCRIPTION "control of a TCP edge or an origin's gateway
+Shows the sessions of a redirector or a gateway, reloads, upgrades and drains
+it.")
+ravelin_package_documents(ravelinctl ravelinctl)
+set(ctl_page ${CMAKE_CURRENT_BINARY_DIR}/packages/ravelinctl/ravelinctl.8)
+configure_file(deploy/man/ravelinctl.8.in ${ctl_page} @ONLY)
+find_program(GZIP_PROGRAM gzip REQUIRED)
+execute_process(COMMAND ${GZIP_PROGRAM} -9nfk ${ctl_page} COMMAND_ERROR_IS_FATAL ANY)
+install(FILES ${ctl_page}.gz DESTINATION ${CMAKE_INSTALL_MANDIR}/man8 COMPONENT ravelinctl EXCLUDE_FROM_ALL)
+
 include(CPack)

@@ -210,6 +210,20 @@ class DebianPackages(Folder):
             options = set(re.findall(r"(--[a-z][\w-]*)", run(program, "--help")))
             self.assertLessEqual(options - {"--help"}, set(re.findall(r"(--[a-z][\w-]*)", shown)))
 
+    def test_the_control_program_s_package_needs_libc_alone_and_its_manual_has_every_option(self):
+        self.assertRegex(self.field("ravelinctl", "Depends"), r"^libc6 \(>= [\d.]+\)$")
+        run("dpkg-deb", "-x", self.packages["ravelinctl"], self.folder)
+        program, page = self.folder / "usr/bin/ravelinctl", self.folder / "usr/share/man/man8/ravelinctl.8.gz"
+        shown = run("man", "--warnings", "-l", page, MANWIDTH="100", LC_ALL="C", MAN_KEEP_FORMATTING="")
+        self.assertNotIn("warning", shown)
+        overview = run(program, "--help")
+        commands = re.findall(r"(?m)^  ([a-z]+) +[A-Z]", overview.split("Subcommands:")[1])
+        self.assertIn("reload", commands)
+        for command in commands:
+            self.assertRegex(shown, rf"(?m)^ +{command}\b")
+            options = set(re.findall(r"(--[a-z][\w-]*)", run(program, command, "--help")))
+            self.assertLessEqual(options, set(re.findall(r"(--[a-z][\w-]*)", shown)))
+
     def test_lintian_finds_nothing_wrong(self):
         for package in self.packages.values():
             said = run("lintian", "--allow-root", "--fail-on", "error,warning", package)
