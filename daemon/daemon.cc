@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
+#include <utility>
 
 #include "admin/pages.h"
 #include "daemon/engine_metrics.h"
@@ -71,7 +72,7 @@ sys::Exit Daemon::run(const Plan& plan) {
       .field("pid", ::getpid());
   const auto obey = [this, &plan](int number) {
     if (number == SIGTERM) {
-      if (stage_ == Stage::draining) return end_now(relay::Reason::shutdown);
+      if (stage_ == Stage::draining) return;
       tell_manager("STOPPING=1");
       return drain({});
     }
@@ -84,7 +85,10 @@ sys::Exit Daemon::run(const Plan& plan) {
   std::vector<std::unique_ptr<sys::Signal>> signals;
   if (!keeper_) {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) {
-      signals.push_back(std::make_unique<sys::Signal>(loop_, number, [obey, number] { obey(number); }));
+      signals.push_back(std::make_unique<sys::Signal>(loop_, number, [obey, number, came = false]() mutable {
+        // As the keeper does it: the second TERM means now.
+        obey(number == SIGTERM && std::exchange(came, true) ? SIGINT : number);
+      }));
     }
   }
   std::optional<sys::SignalsAdmitted> admitted;
@@ -171,6 +175,7 @@ void Daemon::leave(Leave how) {
                           .b = static_cast<std::uint32_t>(settings_.log.format),
                           .c = static_cast<std::uint32_t>(settings_.log.level)}}},
               {});
+    if (stage_ == Stage::draining) state.add({.kind = relay::KeeperKind::draining}, {});
     engine_->describe(state);
     const sys::Error error = keeper_->become_keeper(state);
     std::fprintf(stderr, "%s: %s\n", program_.name.c_str(), error.text().c_str());

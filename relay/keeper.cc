@@ -118,9 +118,11 @@ void Keeper::hear_signals() {
 }
 
 void Keeper::forward(int number) {
-  if (number == SIGTERM) ending_now_ = std::exchange(draining_, true) || ending_now_;
+  // The second word means now. A drain that the admin socket has asked for is none of them: a service manager's TERM may
+  // follow it, and ends nothing early.
+  if (number == SIGTERM && std::exchange(termed_, true)) number = SIGINT;
+  if (number == SIGTERM || number == SIGINT) draining_ = true;
   if (number == SIGINT) ending_now_ = true;
-  if (number == SIGINT) draining_ = true;
   const KeeperMessage message{.kind = KeeperKind::signal, .items = {{.a = static_cast<std::uint32_t>(number)}}};
   if (worker_ && worker_.stage == Stage::running && worker_.control.send(message)) return;
   // Nothing is left to wait for if there are no sessions and there never was a worker that ran.

@@ -108,6 +108,7 @@ class Keeper {
   std::int64_t turned_ms_ = 0;
   std::vector<int> unsent_;  // signals for the worker that is to come
   bool draining_ = false;
+  bool termed_ = false;  // TERM has come
   bool ending_now_ = false;
   std::optional<HandOverCause> wanted_;  // what is to come when the candidate has come to its end
   HandOverCause candidate_cause_ = HandOverCause::upgrade;

@@ -111,6 +111,7 @@ void Keeper::replace_self() {
     fds = {worker_.loops[i].channel.fd()};
     writer.add({.kind = KeeperKind::loop, .items = {{.a = static_cast<std::uint32_t>(i)}}}, fds);
   }
+  if (draining_) writer.add({.kind = KeeperKind::draining, .items = {{.a = termed_ ? 1U : 0U}}}, {});
   KeeperStore::Cursor cursor;
   while (const auto saying = store_.say(cursor)) writer.add(saying->message, saying->fds);
   auto file = writer.write();
@@ -157,6 +158,10 @@ sys::Result<void> Keeper::restore(sys::UniqueFd state) {
         if (received.fds.size() != 1) return sys::fail(0, "a loop without a line");
         worker_.loops.push_back(
             {.channel = KeeperChannel(std::move(received.fds.front())), .heard_ms = monotonic_ms()});
+        return {};
+      case KeeperKind::draining:
+        draining_ = true;
+        termed_ = head.a != 0;
         return {};
       default:
         return store_.take(std::move(received));

@@ -56,7 +56,7 @@ enum class KeeperKind : std::uint16_t {
   newcomers = 17,  // items: {1}, each with a descriptor: streams that no session is named for
   replace = 18,    // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
   refused = 19,    // text: why
-  draining = 20,   // by the admin socket's word, as if TERM had come
+  draining = 20,   // by the admin socket's word; in a keeper's state by whosever: items: {1: TERM has come}
 };
 
 // Why a worker takes over.

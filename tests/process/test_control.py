@@ -128,6 +128,31 @@ class Control(ProcessTest):
         self.assertEqual(len(ended), MOVING + IDLE)
         self.assertGreater(max(each["duration_ms"] for each in ended) - min(each["duration_ms"] for each in ended), 500)
 
+    def test_a_term_after_a_drain_ends_nothing_early_and_a_second_one_does(self):
+        self.start()
+        self.assertEqual(self.ctl("drain", "--for", "10m").code, 0)
+        self.edge_.process.send_signal(signal.SIGTERM)
+        self.wait_for_bytes()
+        self.assertEqual(self.edge_.events("session_closed"), [])
+        self.edge_.process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.edge_.process.wait(patience()), 0)
+        self.assertEqual(len(self.edge_.events("session_closed", reason="shutdown")), MOVING + IDLE)
+
+    def test_a_drain_goes_on_when_the_keeper_is_killed(self):
+        self.start()
+        worker = self.edge_.worker
+        self.assertEqual(self.ctl("drain", "--for", "5s", "--spread", "1s").code, 0)
+        os.kill(self.edge_.process.pid, signal.SIGKILL)
+        self.edge_.wait_event("session_closed", count=MOVING + IDLE, reason="drained")
+        wait_until(lambda: not os.path.exists(f"/proc/{worker}"), "the new keeper to end with the drain")
+
+    def test_waiting_for_the_end_of_a_drain_returns_with_it(self):
+        self.start()
+        done = self.ctl("drain", "--for", "2s", "--spread", "1s", "--wait")
+        self.assertEqual(done.code, 0)
+        self.assertRegex(done.stdout, f"(?s){MOVING + IDLE} sessions left.*over")
+        self.assertEqual(self.edge_.process.wait(patience()), 0)
+
     def test_one_session_is_killed_by_its_id(self):
         self.start()
         session = self.edge_.admin.json("/sessions")["sessions"][0]["id"]
