@@ -8,7 +8,7 @@ import signal
 from ravelin.build import SLOWNESS, program
 from ravelin.case import ProcessTest
 from ravelin.coded import CodedClients, EchoOrigin
-from ravelin.daemon import is_listening, run_to_end
+from ravelin.daemon import end_tree, is_listening, run_to_end
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
 from ravelin.waiting import patience, wait_until
@@ -142,9 +142,12 @@ class Control(ProcessTest):
         self.start()
         worker = self.edge_.worker
         self.assertEqual(self.ctl("drain", "--for", "5s", "--spread", "1s").code, 0)
-        os.kill(self.edge_.process.pid, signal.SIGKILL)
+        self.edge_.process.send_signal(signal.SIGKILL)
+        self.addCleanup(end_tree, worker)
         self.edge_.wait_event("session_closed", count=MOVING + IDLE, reason="drained")
         wait_until(lambda: not os.path.exists(f"/proc/{worker}"), "the new keeper to end with the drain")
+        self._daemons.remove(self.edge_)
+        self.edge_.kill()
 
     def test_waiting_for_the_end_of_a_drain_returns_with_it(self):
         self.start()

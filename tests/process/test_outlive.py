@@ -14,7 +14,7 @@ from ravelin import header, wire
 from ravelin.build import SLOWNESS, long, program
 from ravelin.case import ProcessTest
 from ravelin.coded import CodedClients, EchoOrigin
-from ravelin.daemon import is_listening, process_tree
+from ravelin.daemon import end_tree, is_listening, process_tree
 from ravelin.isolation import as_nobody
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
@@ -170,7 +170,7 @@ class Outlive(ProcessTest):
         self.start()
         worker = self.edge_.worker
         self.edge_.process.send_signal(signal.SIGKILL)
-        self.addCleanup(self.end_orphan, worker)
+        self.addCleanup(end_tree, worker)
         self.wait_taken_over(1)
         self.wait_for_bytes()
         # The worker has become the keeper: it ends, and what it serves goes on, as with the first one.
@@ -183,13 +183,6 @@ class Outlive(ProcessTest):
         wait_until(lambda: not os.path.exists(f"/proc/{worker}"), "the new keeper to end")
         self._daemons.remove(self.edge_)
         self.edge_.kill()
-
-    def end_orphan(self, pid):
-        for member in reversed(process_tree(pid)):
-            try:
-                os.kill(member, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
 
     def test_a_drain_survives_the_worker(self):
         self.start()

@@ -41,6 +41,13 @@ def process_tree(pid):
     return tree
 
 
+def end_tree(pid):
+    """Kills a process and its descendants, of which some or all may be gone."""
+    for member in reversed(process_tree(pid)):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(member, signal.SIGKILL)
+
+
 def _command_of(pid):
     """The program's name as it was started; a process in the middle of an exec has none for a moment."""
     for _ in range(100):
