@@ -22,6 +22,7 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD};
 
 constexpr std::int64_t kTakingPatienceMs = 30'000;       // for a worker to take a batch or start its loops
 constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
+constexpr int kBatchesAhead = 3;  // of 252 descriptors at most
 constexpr int kLongestSleepMs = 5'000;
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
@@ -267,10 +268,11 @@ void Keeper::hand_over() {
                                       {.a = draining_ ? 1U : 0U}}};
   worker_.deadline_ms = monotonic_ms() + kTakingPatienceMs;
   if (!worker_.control.send(begin)) ::kill(worker_.pid, SIGKILL);
-  hand_over_next_batch();
+  for (int i = 0; i < kBatchesAhead; ++i) hand_over_next_batch();
 }
 
-// Descriptors that nobody has received yet count against the user's limit (unix(7), ETOOMANYREFS): so it goes by turns.
+// Descriptors that nobody has received yet count against the user's limit (unix(7), ETOOMANYREFS): so a batch goes for
+// each that was taken, with a few ahead, so that neither side waits for the other.
 void Keeper::hand_over_next_batch() {
   if (cursor_.part == KeeperStore::Cursor::Part::end) return;
   worker_.deadline_ms = monotonic_ms() + kTakingPatienceMs;
