@@ -9,6 +9,7 @@
 
 #include "daemon/reload.h"
 #include "redirector/edge_pages.h"
+#include "redirector/source_ports.h"
 #include "relay/clock.h"
 
 namespace ravelin::redirector {
@@ -101,6 +102,7 @@ daemon::Plan Edge::plan() {
     engine_ = &engine;
     add_session_metrics(daemon_.metrics(), engine);
     if (!asked_) resolver_.start();
+    warn_of_few_source_ports(daemon_.log(), pools_, loaded_.settings.max_sessions);
     say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
   };
   plan.config_text = [this] { return config::print(loaded_, schema_); };
@@ -151,6 +153,7 @@ void Edge::apply(const config::Loaded<Settings>& next) {
     publish(pool);
   }
   engine_->review_sessions();
+  warn_of_few_source_ports(daemon_.log(), pools_, loaded_.settings.max_sessions);
   resolver_.start();
 }
 

@@ -2,11 +2,14 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <array>
 
 #include "admin/pages.h"
 #include "redirector/edge_policy.h"
+#include "redirector/source_ports.h"
 #include "relay/clock.h"
+#include "sys/source_address.h"
 
 namespace ravelin::redirector {
 namespace {
@@ -68,6 +71,11 @@ constexpr std::array kCandidateFamilies{
                     [](const Candidate& candidate) -> std::uint64_t { return candidate.failures.load(kRelaxed); }},
 };
 
+constexpr FamilySpec kSourcePortsLeft{
+    .name = "redirector_origin_source_ports_left",
+    .help = "Sessions that the local ports still allow toward an address of an origin, those of other programs aside.",
+    .labels = {"pool", "origin", "address"}};
+
 constexpr FamilySpec kResolved{.name = "redirector_origin_resolved",
                                .help = "1 if the last attempt to resolve an origin's name gave addresses.",
                                .labels = {"pool", "origin"}};
@@ -112,6 +120,16 @@ void add_edge_metrics(admin::Metrics& metrics, const std::vector<Pool>& pools) {
       }
     });
   }
+  metrics.add(kSourcePortsLeft, [&pools](Family& family) {
+    const std::uint32_t ports = sys::local_port_count();
+    for (const Pool& pool : pools) {
+      for (const auto& candidate : pool.view()->candidates) {
+        const auto all = source_ports(*pool.view(), *candidate, ports);
+        const std::uint64_t taken = candidate->sessions.load(kRelaxed);
+        if (all) family.value({pool.name(), candidate->origin, candidate->address}, *all - std::min(*all, taken));
+      }
+    }
+  });
   metrics.add(kResolved, [&pools](Family& family) {
     for (const Pool& pool : pools) {
       for (const auto& origin : pool.origins()) {

@@ -2,6 +2,7 @@
 // one destination, of which an address has some 28,000.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,5 +19,9 @@ struct SourceAddress {
   [[nodiscard]] std::string text() const { return address.host(); }
   bool operator==(const SourceAddress&) const = default;
 };
+
+// How many ports the kernel may choose from, toward one destination (ip(7), ip_local_port_range); its default of 28,232
+// where that cannot be read.
+[[nodiscard]] std::uint32_t local_port_count();
 
 }  // namespace ravelin::sys

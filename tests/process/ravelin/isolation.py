@@ -3,6 +3,7 @@
 import functools
 import os
 import subprocess
+import sys
 import unittest
 
 
@@ -12,18 +13,48 @@ def _refusal(command):
     return None if tried.returncode == 0 else tried.stderr.strip() or "refused"
 
 
-def own_mounts():
-    """The command prefix that gives a program a mount namespace of its own."""
-    command = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", "--mount")
+def _own(kind):
+    """The command prefix that gives a program a namespace of its own."""
+    command = ("unshare", kind) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", kind)
     if reason := _refusal(command):
-        raise unittest.SkipTest(f"no mount namespace on this machine: {reason}")
+        raise unittest.SkipTest(f"no namespace of this kind on this machine: {kind}: {reason}")
     return list(command)
+
+
+def with_local_ports(first, last):
+    """The command prefix for a network of its own, without any link, where connections come from these ports alone."""
+    set_up = f"ip link set lo up && echo {first} {last} >/proc/sys/net/ipv4/ip_local_port_range"
+    return [*_own("--net"), "sh", "-c", f'{set_up} && exec "$@"', "sh"]
+
+
+class ListeningIn:
+    """A server in the network of a process that accepts nobody: the kernel does it for up to 64 connections."""
+
+    def __init__(self, pid, *ports):
+        user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+        script = (
+            "import socket, sys, time\n"
+            "kept = [socket.create_server(('127.0.0.1', int(port)), backlog=64) for port in sys.argv[1:]]\n"
+            "print('listening', flush=True)\n"
+            "time.sleep(3600)\n"
+        )
+        enter = ["nsenter", f"--target={pid}", "--net", *user]
+        self._process = subprocess.Popen(
+            [*enter, sys.executable, "-c", script, *map(str, ports)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
+        )
+        if not self._process.stdout.readline():
+            raise AssertionError("nobody could listen there")
+
+    def close(self):
+        self._process.kill()
+        self._process.wait()
+        self._process.stdout.close()
 
 
 def with_files(replaced, command):
     """The command, run where each path of `replaced` ({path: file to show there}) shows the other file."""
     mounts = " && ".join(f"mount --bind '{shown}' '{path}'" for path, shown in replaced.items())
-    return [*own_mounts(), "sh", "-c", f'{mounts} && exec "$@"', "sh", *command]
+    return [*_own("--mount"), "sh", "-c", f'{mounts} && exec "$@"', "sh", *command]
 
 
 def as_nobody(command):
