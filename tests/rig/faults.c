@@ -1,6 +1,6 @@
-// Loaded into a daemon by LD_PRELOAD: makes system calls fail, fall short or take their time, at chosen rates, and
-// moves the wall clock. The rates come in RIG_FAULTS, one rule a line, "CALL ERRNO PER_MILLION" (errno 0: a short
-// count, -1: a pause, -2: a lie); the file named by RIG_CONTROL is a struct control, shared with the rig, which
+// Loaded into a daemon by LD_PRELOAD: makes system calls fail, fall short or take their time, at chosen rates, ends the
+// worker in front of one, and moves the wall clock. The rates come in RIG_FAULTS, one rule a line, "CALL ERRNO
+// PER_MILLION" (errno 0: a short count, -1: a pause, -2: a lie, -3: SIGKILL to the worker, and to nobody else); the file named by RIG_CONTROL is a struct control, shared with the rig, which
 // switches the faults on and off.
 //
 // Faults are drawn from a sequence for each thread, seeded by RIG_SEED. Only what the kernel itself may do is done: a
@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -23,10 +24,25 @@
 #include <time.h>
 #include <unistd.h>
 
-enum call { kRecv, kSend, kSendmsg, kSplice, kConnect, kAccept4, kEpollCtl, kPipe2, kSocket, kFcntl, kCalls };
-static const char* const kNames[kCalls] = {"recv",    "send",      "sendmsg", "splice", "connect",
-                                           "accept4", "epoll_ctl", "pipe2",   "socket", "fcntl"};
-enum { kShort = 0, kPause = -1, kLie = -2 };
+enum call {
+  kRecv,
+  kSend,
+  kSendmsg,
+  kSplice,
+  kConnect,
+  kAccept4,
+  kEpollCtl,
+  kPipe2,
+  kSocket,
+  kFcntl,
+  kRecvmsg,
+  kClose,
+  kSetsockopt,
+  kCalls
+};
+static const char* const kNames[kCalls] = {"recv",  "send",   "sendmsg", "splice",  "connect", "accept4",   "epoll_ctl",
+                                           "pipe2", "socket", "fcntl",   "recvmsg", "close",   "setsockopt"};
+enum { kShort = 0, kPause = -1, kLie = -2, kKill = -3 };
 
 struct control {
   _Atomic uint32_t enabled;
@@ -44,12 +60,20 @@ enum { kMostRules = 16 };
 static struct control* control;
 static struct rule rules[kCalls][kMostRules];
 static uint64_t seed;
+static pid_t worker;  // this process, if it is one; its heir has another pid
 static _Atomic uint64_t threads;
 static __thread uint64_t sequence;
 
+// What has happened in this file's name so far: the next worker must not meet the fate of the last one at the same call.
+static uint64_t history(void) {
+  uint64_t sum = 0;
+  for (int call = 0; call < kCalls; ++call) sum += atomic_load_explicit(&control->injected[call], memory_order_relaxed);
+  return sum;
+}
+
 // xorshift64
 static uint32_t draw(uint32_t below) {
-  if (sequence == 0) sequence = (seed + 1) * 0x9e3779b97f4a7c15u + ++threads * 0xd1b54a32d192ed03u;
+  if (sequence == 0) sequence = (seed + 1 + history()) * 0x9e3779b97f4a7c15u + ++threads * 0xd1b54a32d192ed03u;
   sequence ^= sequence << 13;
   sequence ^= sequence >> 7;
   sequence ^= sequence << 17;
@@ -65,6 +89,7 @@ __attribute__((constructor)) static void begin(void) {
   close(fd);
   if (page == MAP_FAILED) return;
   control = page;
+  worker = getenv("RAVELIN_KEEPER_CHANNEL") != NULL ? getpid() : 0;
   seed = strtoull(getenv("RIG_SEED") != NULL ? getenv("RIG_SEED") : "1", NULL, 10);
   char name[16];
   int error = 0;
@@ -85,9 +110,11 @@ static int strike(enum call call) {
   if (control == NULL || atomic_load_explicit(&control->enabled, memory_order_relaxed) == 0) return 0;
   for (const struct rule* rule = rules[call]; rule->per_million != 0; ++rule) {
     if (draw(1000000) >= rule->per_million) continue;
+    if (rule->error == kKill && getpid() != worker) continue;
     atomic_fetch_add_explicit(&control->injected[call], 1, memory_order_relaxed);
     if (rule->error == kShort) return 1;
     if (rule->error == kLie) return 2;
+    if (rule->error == kKill) kill(worker, SIGKILL);
     if (rule->error != kPause) {
       errno = rule->error;
       return -1;
@@ -178,6 +205,21 @@ int fcntl(int fd, int command, ...) {
   void* argument = va_arg(arguments, void*);
   va_end(arguments);
   return command == F_SETPIPE_SZ && strike(kFcntl) < 0 ? -1 : next(fd, command, argument);
+}
+
+ssize_t recvmsg(int fd, struct msghdr* message, int flags) {
+  NEXT(ssize_t, recvmsg, int, struct msghdr*, int);
+  return strike(kRecvmsg) < 0 ? -1 : next(fd, message, flags);
+}
+
+int close(int fd) {
+  NEXT(int, close, int);
+  return strike(kClose) < 0 ? -1 : next(fd);
+}
+
+int setsockopt(int fd, int level, int name, const void* value, socklen_t length) {
+  NEXT(int, setsockopt, int, int, int, const void*, socklen_t);
+  return strike(kSetsockopt) < 0 ? -1 : next(fd, level, name, value, length);
 }
 
 int clock_gettime(clockid_t clock, struct timespec* time) {

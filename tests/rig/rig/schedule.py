@@ -12,7 +12,7 @@ _QUICK = tuple(kind for kind in _ALL if kind != "tiny_window")
 _FULL = ("end_with_everything_full", "both_sides_full", "reset_behind_a_full_pipe", "reset_by_who_never_read")
 _RESETS = tuple(kind for kind in _ALL if "reset" in kind)
 
-SHORT, PAUSE, LOST_BYTE = 0, -1, -2  # see faults.c
+SHORT, PAUSE, LOST_BYTE, KILL = 0, -1, -2, -3  # see faults.c
 
 # What the kernel does on any day and no session may notice: (call, errno, times in a million).
 _INTERRUPTIONS = (
@@ -30,6 +30,12 @@ _INTERRUPTIONS = (
     ("fcntl", errno.EPERM, 300_000),
 )
 _PAUSES = tuple((call, PAUSE, 30_000) for call in ("recv", "send", "sendmsg", "splice", "connect", "accept4"))
+# The worker is gone in front of any call that it makes: every step of a session's beginning and end, of a take-over too.
+_KILLS = (
+    *((call, KILL, 3_000) for call in ("connect", "accept4", "epoll_ctl", "pipe2", "socket", "sendmsg")),
+    *((call, KILL, 2_000) for call in ("recvmsg", "close", "setsockopt")),
+    *((call, KILL, 300) for call in ("recv", "send", "splice")),
+)
 # What costs the session that it meets, and nothing else.
 _ERRORS = (
     ("recv", errno.ENOMEM, 2_000),
@@ -67,6 +73,7 @@ CASES = {
     "black_hole": Case(disturbed_by=("black_hole",)),
     "stopped": Case(disturbed_by=("stop",)),
     "killed": Case(disturbed_by=("kill",)),
+    "killed_at_any_call": Case(faults=_KILLS, scale=0.2),
     "upgraded": Case(disturbed_by=("upgrade",)),
     "killed_without_pipes": Case(disturbed_by=("kill", "upgrade"), environment="pipes_at_the_soft_limit"),
     "killed_with_little_memory": Case(disturbed_by=("kill",), environment="memory_limit"),
@@ -80,7 +87,7 @@ CASES = {
 }
 
 
-_WORDS = {SHORT: "a short count", PAUSE: "a pause", LOST_BYTE: "a lost byte"}
+_WORDS = {SHORT: "a short count", PAUSE: "a pause", LOST_BYTE: "a lost byte", KILL: "the worker's end"}
 
 
 @dataclasses.dataclass

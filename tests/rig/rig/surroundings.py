@@ -18,7 +18,7 @@ import time
 from .network import Refused
 
 _HERE = pathlib.Path(__file__).resolve().parent.parent
-_CALLS = 10
+_CALLS = 13
 _CONTROL = struct.Struct(f"=IIq{_CALLS}Q")
 USER = 62_077  # nobody else's, so that nobody else runs out of pipes
 _PR_SET_PDEATHSIG = 1
