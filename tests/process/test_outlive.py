@@ -9,13 +9,14 @@ import shutil
 import signal
 import socket
 import stat
+import subprocess
 
 from ravelin import header, wire
 from ravelin.build import SLOWNESS, long, program
 from ravelin.case import ProcessTest
 from ravelin.coded import CodedClients, EchoOrigin
 from ravelin.daemon import end_tree, is_listening, process_tree
-from ravelin.isolation import as_nobody
+from ravelin.isolation import as_first_process, as_nobody
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
 from ravelin.waiting import pace, patience, wait_until
@@ -255,6 +256,21 @@ class Outlive(ProcessTest):
         self.wait_taken_over(1)
         self.wait_for_bytes()
         self.check_whole()
+
+    def test_as_the_first_process_of_a_container_it_reaps_orphans_and_ends_when_told(self):
+        self.start(prefix=as_first_process())
+        keeper = self.edge_.pid
+        self.assertNotEqual(keeper, self.edge_.process.pid)
+        family = len(process_tree(keeper))
+        subprocess.run(["nsenter", f"--target={keeper}", "--pid", "sh", "-c", "sleep 1 &"], check=True)
+        self.assertEqual(len(process_tree(keeper)), family + 1)
+        self.kill_worker()
+        self.wait_taken_over(1)
+        self.wait_for_bytes()
+        wait_until(lambda: len(process_tree(keeper)) == family, "the orphan to be reaped")
+        self.check_whole()
+        os.kill(keeper, signal.SIGTERM)
+        self.assertEqual(self.edge_.process.wait(patience()), 0)
 
     def test_the_gateway_knows_its_peers_right_after_a_kill(self):
         inner = self.listener()

@@ -21,6 +21,11 @@ def _own(kind):
     return list(command)
 
 
+def as_first_process():
+    """The command prefix that makes a program the first process of a container: everybody's orphans are its own."""
+    return [*_own("--pid"), "--fork", "--kill-child", "--mount-proc"]
+
+
 def with_local_ports(first, last):
     """The command prefix for a network of its own, without any link, where connections come from these ports alone."""
     set_up = f"ip link set lo up && echo {first} {last} >/proc/sys/net/ipv4/ip_local_port_range"
