@@ -85,15 +85,26 @@ template <class T>
   return loaded;
 }
 
-// The whole of it without the terminal: settings to run with, or what to say instead.
+// Settings from what print() has printed, in the place of the command line's file and flags; a reload reads those
+// again.
+template <class T>
+[[nodiscard]] tl::expected<Loaded<T>, ConfigErrors> restore(std::string_view printed, const CommandLine& line,
+                                                            const Schema<T>& schema) {
+  auto loaded = from_text(printed, schema, "the kept settings");
+  if (loaded) loaded->command_line = line;
+  return loaded;
+}
+
+// The whole of it without the terminal: settings to run with, or what to say instead. `printed`: see restore().
 template <class T>
 [[nodiscard]] std::variant<Loaded<T>, Answer> load_quietly(std::span<const std::string> arguments,
-                                                           const Schema<T>& schema, const Program& program) {
+                                                           const Schema<T>& schema, const Program& program,
+                                                           const std::optional<std::string>& printed = {}) {
   auto parsed = parse_command_line(arguments, schema, program);
   if (auto* said = std::get_if<Answer>(&parsed)) return std::move(*said);
   const CommandLine& line = std::get<CommandLine>(parsed);
   if (auto said = answer_without_settings(line, schema, program)) return std::move(*said);
-  auto loaded = reload(line, schema);
+  auto loaded = printed ? restore(*printed, line, schema) : reload(line, schema);
   if (!loaded) return refusal(loaded.error(), program);
   if (auto said = answer(line, schema, &loaded->settings, loaded->sources)) return std::move(*said);
   return std::move(*loaded);
@@ -103,9 +114,10 @@ template <class T>
 // ...).
 template <class T>
 [[nodiscard]] std::variant<Loaded<T>, sys::Exit> load(int argc, const char* const* argv, const Schema<T>& schema,
-                                                      const Program& program) {
+                                                      const Program& program,
+                                                      const std::optional<std::string>& printed = {}) {
   const std::vector<std::string> arguments(argv + (argc > 0 ? 1 : 0), argv + argc);
-  auto loaded = load_quietly(arguments, schema, program);
+  auto loaded = load_quietly(arguments, schema, program, printed);
   if (const auto* said = std::get_if<Answer>(&loaded)) return say(*said);
   return std::move(std::get<Loaded<T>>(loaded));
 }

@@ -97,7 +97,16 @@ sys::Exit Daemon::run(const Plan& plan) {
       loop_, log_, plan.engine, [&](unsigned loop) { return plan.make_policy(*engine_, loop); }, keeper_.get());
   const EngineMetrics engine_metrics(metrics_, program_.name, program_.version, *engine_, log_);
   control_.emplace(log_, *engine_, keeper_.get(), program_.version,
-                   Control::Actions{.revise = plan.revise,
+                   Control::Actions{.revise =
+                                        [this, &plan] {
+                                          Revision revision = plan.revise();
+                                          if (!revision.apply) return revision;
+                                          revision.apply = [this, &plan, apply = std::move(revision.apply)] {
+                                            apply();
+                                            keep_settings(plan);
+                                          };
+                                          return revision;
+                                        },
                                     .drain =
                                         [this](const Control::Drain& wish) {
                                           if (keeper_) keeper_->draining();
@@ -112,6 +121,7 @@ sys::Exit Daemon::run(const Plan& plan) {
   if (plan.started) plan.started(*engine_);
   stage_ = Stage::serving;
   if (keeper_) obey_keeper(obey);
+  keep_settings(plan);
   tell_manager("READY=1");
   log_.line(sys::LogLevel::info, "ready")
       .field("loops", engine_->loops())
@@ -139,6 +149,10 @@ void Daemon::prepare(const Plan& plan) {
   *wait = Wait::running;
   loop_.run();
   *wait = Wait::over;
+}
+
+void Daemon::keep_settings(const Plan& plan) {
+  if (keeper_) keeper_->hold_settings(plan.config_text());
 }
 
 void Daemon::obey_keeper(std::function<void(int number)> signal) {

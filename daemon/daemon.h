@@ -76,6 +76,7 @@ class Daemon {
   [[nodiscard]] sys::Result<void> start(const Plan& plan);
   [[nodiscard]] sys::Result<void> open_admin();
   void prepare(const Plan& plan);
+  void keep_settings(const Plan& plan);
   void obey_keeper(std::function<void(int number)> signal);
   void leave(Leave how);
   void tell_manager(std::string_view state);

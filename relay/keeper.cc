@@ -22,7 +22,7 @@ constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP, SIGUSR2, SIGCHLD};
 
 constexpr std::int64_t kTakingPatienceMs = 30'000;       // for a worker to take a batch or start its loops
 constexpr std::int64_t kInheritancePatienceMs = 10'000;  // for the heir to name thousands of sessions
-constexpr int kBatchesAhead = 3;  // of 252 descriptors at most
+constexpr int kBatchesAhead = 3;                         // of 252 descriptors at most
 constexpr int kLongestSleepMs = 5'000;
 constexpr std::uint32_t kMostLoops = 1024;
 constexpr int kBadConfig = 78;
@@ -59,7 +59,7 @@ void Keeper::hold(std::vector<Inheritance::Listener> passed) {
 int Keeper::run() {
   if (!worker_) {
     if (!store_.has_table()) cause_ = HandOverCause::fresh;
-    if (!start(nullptr)) return EXIT_FAILURE;
+    if (!start()) return EXIT_FAILURE;
   }
   // Setting SIGCHLD to its default action has dropped one that was pending (signal(7)): of a worker that died while
   // this process replaced itself.
@@ -119,8 +119,8 @@ void Keeper::hear_signals() {
 }
 
 void Keeper::forward(int number) {
-  // The second word means now. A drain that the admin socket has asked for is none of them: a service manager's TERM may
-  // follow it, and ends nothing early.
+  // The second word means now. A drain that the admin socket has asked for is none of them: a service manager's TERM
+  // may follow it, and ends nothing early.
   if (number == SIGTERM && std::exchange(termed_, true)) number = SIGINT;
   if (number == SIGTERM || number == SIGINT) draining_ = true;
   if (number == SIGINT) ending_now_ = true;
@@ -144,9 +144,10 @@ void Keeper::reap() {
   }
 }
 
-bool Keeper::start(const sys::UniqueFd* executable) {
+bool Keeper::start() {
   retry_ms_ = 0;
-  auto worker = start_worker(options_.program, executable);
+  auto worker = start_worker(options_.program, {.executable = use_last_good_ ? &last_good_ : nullptr,
+                                                .settings = use_kept_settings_ ? &settings_ : nullptr});
   if (!worker) {
     log_->line(sys::LogLevel::error, "worker_not_started").field("error", worker.error().text());
     return false;
@@ -227,6 +228,9 @@ void Keeper::obey(WorkerProcess& worker, Received received) {
     case KeeperKind::draining:
       draining_ = true;
       return;
+    case KeeperKind::settings:
+      if (&worker == &worker_) settings_ = std::move(received.fds.front());
+      return;
     case KeeperKind::notify:
       if (options_.notify) options_.notify(received.message.text);
       return;
@@ -291,7 +295,12 @@ void Keeper::running(const KeeperItem& counts) {
   store_.forget_unnamed_listeners();
   store_.forget_sessions();
   last_good_ = sys::UniqueFd(::fcntl(worker_.executable.get(), F_DUPFD_CLOEXEC, 3));
-  retry_last_good_ = false;
+  use_last_good_ = false;
+  if (std::exchange(use_kept_settings_, false)) {
+    log_->line(sys::LogLevel::error, "settings_kept")
+        .field("worker", worker_.pid)
+        .field("hint", "the settings on disk are wrong, it runs with the last ones in force; mend the file and reload");
+  }
   if (cause_ != HandOverCause::fresh) {
     log_->line(sys::LogLevel::info, "taken_over")
         .field("worker", worker_.pid)
@@ -340,6 +349,19 @@ void Keeper::worker_ended(int status) {
   replace(status);
 }
 
+// Program and settings at their paths first; where those cannot take over, what was good before, until somebody puts
+// better ones there.
+void Keeper::choose_next(bool ran, bool settings_refused) {
+  if (ran) {
+    use_last_good_ = use_kept_settings_ = false;
+  } else if (settings_refused && settings_ && !use_kept_settings_) {
+    use_kept_settings_ = true;
+  } else {
+    use_last_good_ = last_good_ && !use_last_good_;
+    use_kept_settings_ = use_kept_settings_ && use_last_good_;
+  }
+}
+
 void Keeper::replace(int status) {
   const std::int64_t now = monotonic_ms();
   const std::int64_t ran_ms = worker_.running_ms == 0 ? 0 : std::max<std::int64_t>(1, now - worker_.running_ms);
@@ -348,15 +370,15 @@ void Keeper::replace(int status) {
   cause_ = !signaled                                        ? HandOverCause::exited
            : worker_.hung || is_own_doing(WTERMSIG(status)) ? HandOverCause::crashed
                                                             : HandOverCause::killed;
-  const auto verdict = breaker_.died(cause_, ran_ms, !signaled && WEXITSTATUS(status) == kBadConfig);
+  const bool refused = !signaled && WEXITSTATUS(status) == kBadConfig;
+  const auto verdict = breaker_.died(cause_, ran_ms, refused);
   log_->line(sys::LogLevel::error, "worker_died")
       .field("worker", worker_.pid)
       .field("what", describe_end(status))
       .field("sessions", store_.sessions())
       .field("next_in_ms", verdict.wait_ms);
   if (candidate_) upgrade_failed("the worker has died meanwhile");
-  // A file at the path that cannot take over is left alone until somebody puts a better one there.
-  retry_last_good_ = ran_ms == 0 && last_good_ && !retry_last_good_;
+  choose_next(ran_ms != 0, refused);
   if (verdict.new_sessions_only) {
     log_->line(sys::LogLevel::error, "sessions_given_up")
         .field("sessions", store_.sessions())
@@ -365,7 +387,7 @@ void Keeper::replace(int status) {
     store_.drop_sessions();
   }
   worker_ = {};
-  if (verdict.wait_ms == 0 && start(retry_last_good_ ? &last_good_ : nullptr)) return;
+  if (verdict.wait_ms == 0 && start()) return;
   retry_ms_ = now + std::max<std::int64_t>(verdict.wait_ms, 100);
 }
 

@@ -61,7 +61,7 @@ class Keeper {
   void forward(int number);
   void reap();
   // Workers.
-  [[nodiscard]] bool start(const sys::UniqueFd* executable);
+  [[nodiscard]] bool start();
   void hear(WorkerProcess& worker);
   void hear_control(WorkerProcess& worker);
   void hear_loop(WorkerProcess& worker, WorkerProcess::Loop& loop);
@@ -73,6 +73,7 @@ class Keeper {
   void running(const KeeperItem& counts);
   void await_last_words(int status);
   void worker_ended(int status);
+  void choose_next(bool ran, bool settings_refused);
   void replace(int status);
   // Upgrades.
   void want(HandOverCause cause);
@@ -101,10 +102,12 @@ class Keeper {
   HandOverCause cause_ = HandOverCause::fresh;
   std::uint32_t cause_number_ = 0;  // the signal, or the exit code
   sys::UniqueFd last_good_;         // the executable of the last worker that ran
+  sys::UniqueFd settings_;          // those in force, as the last worker that ran said
   CrashBreaker breaker_;
-  std::int64_t retry_ms_ = 0;     // when the next worker is started; 0: there is one
-  bool retry_last_good_ = false;  // what lies at the path has failed
-  std::int64_t stopped_ms_ = 0;   // since when nothing moves; 0: it does
+  std::int64_t retry_ms_ = 0;       // when the next worker is started; 0: there is one
+  bool use_last_good_ = false;      // by the next start: what lies at the path has failed
+  bool use_kept_settings_ = false;  // the same of the settings
+  std::int64_t stopped_ms_ = 0;     // since when nothing moves; 0: it does
   std::int64_t turned_ms_ = 0;
   std::vector<int> unsent_;  // signals for the worker that is to come
   bool draining_ = false;

@@ -1,6 +1,7 @@
 #include "relay/keeper_link.h"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -35,6 +36,15 @@ std::unique_ptr<KeeperLink> KeeperLink::from_environment(WorkerProgram program) 
   const auto type = sys::get_option<int>(fd, SOL_SOCKET, SO_TYPE);
   if (parsed.ec != std::errc() || type != SOCK_SEQPACKET || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return nullptr;
   return std::make_unique<KeeperLink>(KeeperChannel(sys::UniqueFd(fd)), std::move(program));
+}
+
+std::optional<std::string> KeeperLink::kept_settings() {
+  const char* number = std::getenv(kSettingsVariable);
+  if (number == nullptr) return std::nullopt;
+  const sys::UniqueFd file(std::atoi(number));
+  ::unsetenv(kSettingsVariable);
+  const auto text = sys::read_file(file.get());
+  return text ? std::optional(*text) : std::nullopt;
 }
 
 KeeperLink::KeeperLink(KeeperChannel channel, WorkerProgram program)
@@ -153,6 +163,14 @@ void KeeperLink::watch_heir(sys::Loop& loop) {
   heir_poll_->start(UV_READABLE);
 }
 
+void KeeperLink::hold_settings(std::string_view text) {
+  settings_ = sys::UniqueFd(::memfd_create("ravelin-settings", MFD_CLOEXEC));
+  const auto written = ::write(settings_.get(), text.data(), text.size());
+  if (written != static_cast<ssize_t>(text.size())) return settings_.reset();
+  const std::array<int, 1> fd{settings_.get()};
+  (void)channel_.send_waiting({.kind = KeeperKind::settings}, fd, kPatienceMs);
+}
+
 void KeeperLink::listeners_closed() {
   (void)channel_.send_waiting({.kind = KeeperKind::closed}, {}, kPatienceMs);
 }
@@ -177,6 +195,8 @@ sys::Result<void> KeeperLink::ask_replacement(HandOverCause cause, std::uint32_t
 sys::Error KeeperLink::become_keeper(StateWriter& state) {
   // It waits for this pid to end, which now becomes the keeper's.
   end_heir(std::exchange(heir_, -1));
+  const std::array<int, 1> settings{settings_.get()};
+  if (settings_) state.add({.kind = KeeperKind::settings}, settings);
   auto file = state.write();
   if (!file) return file.error();
   return execute(program_, &executable_, kStateVariable, file->get());

@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "relay/inheritance.h"
@@ -36,6 +37,9 @@ class KeeperLink {
 
   // What $RAVELIN_KEEPER_CHANNEL names, if it names one; the variable is gone afterwards.
   [[nodiscard]] static std::unique_ptr<KeeperLink> from_environment(WorkerProgram program);
+  // The text that a worker is to start with instead of the file that it is told to read; the variable is gone
+  // afterwards.
+  [[nodiscard]] static std::optional<std::string> kept_settings();
   KeeperLink(KeeperChannel channel, WorkerProgram program);
   KeeperLink(const KeeperLink&) = delete;
   KeeperLink& operator=(const KeeperLink&) = delete;
@@ -52,6 +56,8 @@ class KeeperLink {
   [[nodiscard]] sys::Result<KeeperChannel> open_loop(std::uint32_t index);
   // From now on whatever happens to this process, what the table names lives on. Before there are sessions.
   [[nodiscard]] sys::Result<void> settle_inheritance(const SessionTable& table);
+  // The settings in force: what a later worker starts with if those on disk are wrong by then. It stays with the link.
+  void hold_settings(std::string_view text);
   void listeners_closed();
   void running(std::uint32_t sessions, std::uint32_t lost);
   void notify(std::string_view state);
@@ -75,6 +81,7 @@ class KeeperLink {
   WorkerProgram program_;
   sys::UniqueFd executable_;  // what this process runs, whatever lies at the path
   sys::UniqueFd self_;        // a pidfd of this process
+  sys::UniqueFd settings_;
   const SessionTable* table_ = nullptr;
   pid_t heir_ = -1;
   bool is_watched_ = false;

@@ -2,12 +2,13 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
 #include <utility>
+
+#include "sys/descriptor.h"
 
 namespace ravelin::relay {
 namespace {
@@ -20,19 +21,6 @@ struct Frame {
 void append(std::vector<std::byte>& out, const void* data, std::size_t size) {
   const auto* bytes = static_cast<const std::byte*>(data);
   out.insert(out.end(), bytes, bytes + size);
-}
-
-sys::Result<std::vector<std::byte>> read_all(int fd) {
-  struct stat status {};
-  if (::fstat(fd, &status) != 0) return sys::fail(errno, "cannot read the keeper's state");
-  std::vector<std::byte> bytes(static_cast<std::size_t>(status.st_size));
-  std::size_t done = 0;
-  while (done < bytes.size()) {
-    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-    if (count <= 0) return sys::fail(count < 0 ? errno : EIO, "cannot read the keeper's state");
-    done += static_cast<std::size_t>(count);
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -66,9 +54,9 @@ void StateWriter::keep_nothing_open() {
 }
 
 sys::Result<void> read_state(const sys::UniqueFd& file, const std::function<sys::Result<void>(Received)>& visit) {
-  const auto bytes = read_all(file.get());
-  if (!bytes) return tl::unexpected(bytes.error());
-  std::span<const std::byte> left = *bytes;
+  const auto bytes = sys::read_file(file.get());
+  if (!bytes) return sys::fail(bytes.error().code, "cannot read the keeper's state");
+  std::span<const std::byte> left = std::as_bytes(std::span(*bytes));
   while (!left.empty()) {
     Frame frame;
     if (left.size() < sizeof frame) return sys::fail(0, "the keeper's state ends in the middle");

@@ -40,7 +40,7 @@ void Keeper::begin_upgrade() {
     options_.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(monotonic_ms() * 1000));
   }
   // A reload must not surprise anybody with what lies at the path by now.
-  auto candidate = start_worker(options_.program, same ? &worker_.executable : nullptr);
+  auto candidate = start_worker(options_.program, {.executable = same ? &worker_.executable : nullptr});
   if (!candidate) return upgrade_failed(candidate.error().text());
   candidate_ = std::move(*candidate);
   candidate_.deadline_ms = candidate_.started_ms + kGreetingPatienceMs;
@@ -112,6 +112,10 @@ void Keeper::replace_self() {
     writer.add({.kind = KeeperKind::loop, .items = {{.a = static_cast<std::uint32_t>(i)}}}, fds);
   }
   if (draining_) writer.add({.kind = KeeperKind::draining, .items = {{.a = termed_ ? 1U : 0U}}}, {});
+  if (settings_) {
+    fds = {settings_.get()};
+    writer.add({.kind = KeeperKind::settings}, fds);
+  }
   KeeperStore::Cursor cursor;
   while (const auto saying = store_.say(cursor)) writer.add(saying->message, saying->fds);
   auto file = writer.write();
@@ -158,6 +162,9 @@ sys::Result<void> Keeper::restore(sys::UniqueFd state) {
         if (received.fds.size() != 1) return sys::fail(0, "a loop without a line");
         worker_.loops.push_back(
             {.channel = KeeperChannel(std::move(received.fds.front())), .heard_ms = monotonic_ms()});
+        return {};
+      case KeeperKind::settings:
+        settings_ = std::move(received.fds.front());
         return {};
       case KeeperKind::draining:
         draining_ = true;

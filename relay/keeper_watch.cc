@@ -17,8 +17,8 @@ constexpr std::int64_t kLastWordsMs = 2'000;  // between SIGABRT, for a core to 
 
 void Keeper::check_deadlines() {
   const std::int64_t now = monotonic_ms();
-  if (retry_ms_ != 0 && now >= retry_ms_ && !start(retry_last_good_ ? &last_good_ : nullptr)) {
-    retry_last_good_ = last_good_ && !retry_last_good_;
+  if (retry_ms_ != 0 && now >= retry_ms_ && !start()) {
+    choose_next(false, false);
     retry_ms_ = now + 1'000;
   }
   if (worker_ && worker_.deadline_ms != 0 && now >= worker_.deadline_ms) {

@@ -53,7 +53,7 @@ std::optional<KeeperMessage> decode(std::span<const std::byte> bytes) {
 }
 
 bool is_known(KeeperKind kind) {
-  return kind >= KeeperKind::hello && kind <= KeeperKind::draining;
+  return kind >= KeeperKind::hello && kind <= KeeperKind::settings;
 }
 
 std::size_t descriptors_of(const KeeperMessage& message) {
@@ -61,6 +61,7 @@ std::size_t descriptors_of(const KeeperMessage& message) {
     case KeeperKind::table:
     case KeeperKind::listener:
     case KeeperKind::loop:
+    case KeeperKind::settings:
       return 1;
     case KeeperKind::sessions:
       return sum(message, &KeeperItem::c);

@@ -13,6 +13,7 @@
 //     closed     I accept no more
 //     replace    let another worker take my place
 //     draining   I accept no more and end with my last session
+//     settings   those in force          + 1 fd
 //   a dead worker's heir ▶ keeper, there            worker ▶ keeper, on a loop's channel
 //     pipes      what there was              + fds      beat      this loop turns
 //     sessions   what there was              + fds
@@ -57,6 +58,7 @@ enum class KeeperKind : std::uint16_t {
   replace = 18,    // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
   refused = 19,    // text: why
   draining = 20,   // by the admin socket's word; in a keeper's state by whosever: items: {1: TERM has come}
+  settings = 21,   // the settings in force, as a file that a later worker can start with if that on disk is broken
 };
 
 // Why a worker takes over.

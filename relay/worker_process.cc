@@ -12,7 +12,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 #include <string_view>
+#include <utility>
 
 #include "relay/clock.h"
 #include "relay/oom_score.h"
@@ -25,8 +27,9 @@ constexpr int kMoreExpendable = 100;
 constexpr int kMostExpendable = 1000;
 
 // Not for a worker: only the keeper speaks to the service manager, and what is said here is for one process.
-constexpr std::array<std::string_view, 5> kKept{
-    "NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID=", "RAVELIN_KEEPER_CHANNEL=", "RAVELIN_KEEPER_STATE="};
+constexpr std::array<std::string_view, 6> kKept{
+    "NOTIFY_SOCKET=",          "WATCHDOG_USEC=",        "WATCHDOG_PID=",
+    "RAVELIN_KEEPER_CHANNEL=", "RAVELIN_KEEPER_STATE=", "RAVELIN_SETTINGS="};
 
 // All that exec needs, made before fork: afterwards nothing may be allocated.
 struct Call {
@@ -34,15 +37,18 @@ struct Call {
   std::vector<const char*> environment;
   std::vector<const char*> arguments;
 
-  Call(const WorkerProgram& program, const char* variable, int value, bool for_worker) {
+  // A variable says the number of a descriptor; negative: it is not there.
+  Call(const WorkerProgram& program, std::initializer_list<std::pair<const char*, int>> numbers, bool for_worker) {
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view text = *entry;
       const auto starts = [&](std::string_view name) { return text.starts_with(name); };
       const auto last = kKept.end();
-      if (std::any_of(for_worker ? kKept.begin() : last - 2, last, starts)) continue;
+      if (std::any_of(for_worker ? kKept.begin() : last - 3, last, starts)) continue;
       variables.emplace_back(text);
     }
-    variables.push_back(std::string(variable) + "=" + std::to_string(value));
+    for (const auto& [variable, number] : numbers) {
+      if (number >= 0) variables.push_back(std::string(variable) + "=" + std::to_string(number));
+    }
     for (const std::string& entry : variables) environment.push_back(entry.c_str());
     environment.push_back(nullptr);
     for (const std::string& word : program.arguments) arguments.push_back(word.c_str());
@@ -66,7 +72,7 @@ std::optional<int> more_expendable() {
 }
 
 // In the child, between fork and exec.
-[[noreturn]] void become_worker(Call& call, const WorkerProgram& program, const sys::UniqueFd* executable, int channel,
+[[noreturn]] void become_worker(Call& call, const WorkerProgram& program, InPlace in_place, int channel,
                                 std::optional<int> score, int failure) {
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGUSR2}) ::signal(number, SIG_IGN);
   sigset_t none;
@@ -74,7 +80,8 @@ std::optional<int> more_expendable() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   set_oom_score(score);
   ::fcntl(channel, F_SETFD, 0);
-  call.execute(program, executable);
+  if (in_place.settings != nullptr) ::fcntl(in_place.settings->get(), F_SETFD, 0);
+  call.execute(program, in_place.executable);
   const int error = errno;
   (void)!::write(failure, &error, sizeof error);
   ::_exit(127);
@@ -105,7 +112,8 @@ WorkerProgram WorkerProgram::of(int argc, const char* const* argv) {
   return program;
 }
 
-sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys::UniqueFd* executable) {
+sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, InPlace in_place) {
+  const sys::UniqueFd* executable = in_place.executable;
   WorkerProcess worker{.started_ms = monotonic_ms(), .heard_ms = monotonic_ms()};
   worker.executable = sys::UniqueFd(executable != nullptr ? ::fcntl(executable->get(), F_DUPFD_CLOEXEC, 3)
                                                           : ::open(program.path.c_str(), O_PATH | O_CLOEXEC));
@@ -117,11 +125,12 @@ sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys:
   const sys::UniqueFd failure(ends[0]);
   sys::UniqueFd failed(ends[1]);
   const int inherited = channel->second.fd();
-  Call call(program, kWorkerVariable, inherited, true);
+  const int settings = in_place.settings != nullptr ? in_place.settings->get() : -1;
+  Call call(program, {{kWorkerVariable, inherited}, {kSettingsVariable, settings}}, true);
   const std::optional<int> score = more_expendable();
   worker.pid = ::fork();
   if (worker.pid < 0) return sys::fail(errno, "cannot start {}", program.path);
-  if (worker.pid == 0) become_worker(call, program, executable, inherited, score, failed.get());
+  if (worker.pid == 0) become_worker(call, program, in_place, inherited, score, failed.get());
   failed.reset();
   worker.control = std::move(channel->first);
   int error = 0;
@@ -137,7 +146,7 @@ std::string describe_end(int status) {
 }
 
 sys::Error execute(const WorkerProgram& program, const sys::UniqueFd* executable, const char* variable, int value) {
-  Call call(program, variable, value, false);
+  Call call(program, {{variable, value}}, false);
   call.execute(program, executable);
   return {errno, "cannot replace the keeper by " + program.path};
 }

@@ -21,6 +21,10 @@ inline constexpr const char* kWorkerVariable = "RAVELIN_KEEPER_CHANNEL";
 // In a keeper's environment that has replaced itself: the number of the file with what it knew.
 inline constexpr const char* kStateVariable = "RAVELIN_KEEPER_STATE";
 
+// In the environment of a worker whose settings' file is broken: the number of a file with the last ones that were
+// good.
+inline constexpr const char* kSettingsVariable = "RAVELIN_SETTINGS";
+
 // What workers are started from. Settled once: an upgrade is another file at the same place.
 struct WorkerProgram {
   std::string path;
@@ -61,9 +65,15 @@ struct WorkerProcess {
   explicit operator bool() const { return pid > 0; }
 };
 
-// Starts the program at its path, or what `executable` refers to if that is given. The worker ignores what service
-// managers and terminals send to whole groups of processes: its keeper tells it what to do.
-[[nodiscard]] sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, const sys::UniqueFd* executable);
+// What is to be used in the place of what lies at the paths; null: that.
+struct InPlace {
+  const sys::UniqueFd* executable = nullptr;
+  const sys::UniqueFd* settings = nullptr;
+};
+
+// The worker ignores what service managers and terminals send to whole groups of processes: its keeper tells it what to
+// do.
+[[nodiscard]] sys::Result<WorkerProcess> start_worker(const WorkerProgram& program, InPlace in_place = {});
 
 // "was ended by signal 9", "ended with exit code 1", from what wait(2) says.
 [[nodiscard]] std::string describe_end(int status);

@@ -3,7 +3,10 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <cerrno>
 
 namespace ravelin::sys {
 
@@ -11,6 +14,19 @@ Result<std::size_t> readable_bytes(int fd) {
   int pending = 0;
   if (::ioctl(fd, FIONREAD, &pending) != 0) return fail(errno, "FIONREAD");
   return static_cast<std::size_t>(pending);
+}
+
+Result<std::string> read_file(int fd) {
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return fail(errno, "fstat");
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+    if (count <= 0) return fail(count < 0 ? errno : EIO, "pread");
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
 }
 
 void fill_standard_streams() {

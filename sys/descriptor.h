@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
 
 #include "sys/result.h"
 #include "sys/unique_fd.h"
@@ -13,6 +14,9 @@ namespace ravelin::sys {
 
 // Bytes waiting to be read in a pipe or socket.
 [[nodiscard]] Result<std::size_t> readable_bytes(int fd);
+
+// All of a file, from its start, wherever its offset is.
+[[nodiscard]] Result<std::string> read_file(int fd);
 
 // Opens /dev/null for each standard stream that the program was started without. Otherwise a socket becomes stderr, and
 // the log goes to a client; libuv aborts when it closes such a descriptor.

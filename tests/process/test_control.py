@@ -116,6 +116,23 @@ class Control(ProcessTest):
         self.wait_for_bytes()
         self.check_whole()
 
+    def test_a_worker_that_dies_over_a_broken_file_is_followed_by_one_with_the_settings_in_force(self):
+        self.start()
+        good = pathlib.Path(self.path).read_text()
+        pathlib.Path(self.path).write_text("listeners: 7\n")
+        os.kill(self.edge_.worker, signal.SIGKILL)
+        self.edge_.wait_event("settings_kept")
+        self.wait_for_bytes()
+        self.assertIn("edge.yaml:1:", self.ctl("reload").stderr)
+        pathlib.Path(self.path).write_text(good)
+        done = self.ctl("reload")
+        self.assertEqual((done.code, done.stdout), (0, "nothing changes\n"))
+        os.kill(self.edge_.worker, signal.SIGKILL)
+        self.edge_.wait_event("taken_over", count=2)
+        self.wait_for_bytes()
+        self.assertEqual(len(self.edge_.events("settings_kept")), 1)
+        self.check_whole()
+
     def test_a_drain_closes_what_is_left_evenly_also_when_the_worker_dies(self):
         self.start()
         done = self.ctl("drain", "--for", "4s", "--spread", "2s")
