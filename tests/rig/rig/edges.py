@@ -126,9 +126,10 @@ class Nginx(Edge):
 
     def command(self, origin):
         said = subprocess.run(["nginx", "-V"], capture_output=True, text=True, check=True).stderr
+        modules = re.search(r"--modules-path=(\S+)", said).group(1)
         config = self.folder / "nginx.conf"
         config.write_text(
-            f"load_module {re.search(r'--modules-path=(\S+)', said).group(1)}/ngx_stream_module.so;\n"
+            f"load_module {modules}/ngx_stream_module.so;\n"
             f"user root;\ndaemon off;\nworker_processes 1;\nworker_rlimit_nofile 20000;\npid {self.folder}/nginx.pid;\n"
             "error_log stderr crit;\nevents { worker_connections 19990; }\n"
             f"stream {{ server {{ listen 127.0.0.1:{self.port} backlog=4096; proxy_pass {origin}; proxy_timeout 1h; }} }}\n"
