@@ -2,6 +2,8 @@
 
 import os
 import resource
+import socket
+import time
 
 from ravelin import wire
 from ravelin.case import ProcessTest
@@ -11,6 +13,7 @@ from ravelin.waiting import wait_until
 
 KNOCKS = 250  # the burst is 100 lines
 CROWD = 30
+READERS = 20
 
 
 def processor_seconds(pid):
@@ -44,6 +47,41 @@ class OverloadTest(ProcessTest):
 
         wait_until(lambda: said() == KNOCKS, lambda: f"{KNOCKS} refusals in the log, which has {said()}")
         self.assertTrue(edge.events("lines_held_back"))
+
+    def test_readers_that_read_nothing_cost_the_buffers_that_are_configured_and_no_more(self):
+        port, origin = free_port(), self.listener()
+        caps = {"receive_buffer": "64KiB", "send_buffer": "64KiB"}
+        listener = {"proxy_header": False, "client_socket": caps, "origin_socket": caps}
+        settings = edge_settings(port, [origin.address], listener, loops=1, pipes={"size": "256KiB"})
+        edge = self.configured("redirector", settings, [port])
+        pairs = []
+        for _ in range(READERS):
+            client = self.connect(edge)
+            client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
+            client.send(b"hello")
+            pairs.append((client, origin.accept()))
+        resident = edge.resident_bytes()
+        taken = [self.push_until_full(writer) for _, writer in pairs]
+        # The kernel grants twice what is asked for, of both ends of both connections, and the pipe lies between them.
+        self.assertLess(max(taken), 4 * (128 << 10) + (256 << 10) + (256 << 10))
+        self.assertLess(edge.resident_bytes() - resident, READERS * (16 << 10) + (2 << 20))
+        reader, writer = pairs[0]
+        writer.close()
+        self.assertEqual(reader.digest_to_end()[0], taken[0])
+
+    @staticmethod
+    def push_until_full(writer):
+        """Sends until nothing has been taken for a while; how much that was."""
+        writer.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 64 << 10)
+        writer.sock.setblocking(False)
+        taken, last = 0, time.monotonic()
+        while time.monotonic() - last < 0.3:
+            try:
+                taken += writer.sock.send(bytes(1 << 16))
+                last = time.monotonic()
+            except BlockingIOError:
+                time.sleep(0.01)
+        return taken
 
     def test_want_of_descriptors_costs_no_time_and_passes_by_itself(self):
         edge = self.edge_with()
