@@ -59,7 +59,9 @@ class OverloadTest(ProcessTest):
             client = self.connect(edge)
             client.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 64 << 10)
             client.send(b"hello")
-            pairs.append((client, origin.accept()))
+            writer = origin.accept()
+            writer.read(5)
+            pairs.append((client, writer))
         resident = edge.resident_bytes()
         taken = [self.push_until_full(writer) for _, writer in pairs]
         # The kernel grants twice what is asked for, of both ends of both connections, and the pipe lies between them.
