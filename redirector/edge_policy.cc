@@ -133,13 +133,19 @@ void EdgePolicy::removed_listeners(const std::vector<std::string>& names) {
 // Ends it in time if the settings have lost its origin; or no longer, if they have it back.
 void EdgePolicy::review(SessionView session) {
   const KnownPool* pool = pool_of(session);
-  const std::uint32_t origin = edge_session(session).origin;
-  const bool removed = pool != nullptr && origin != 0 && !std::ranges::binary_search(pool->view->origins, origin);
-  if (!removed || !pool->view->close_removed_after) {
+  if (pool == nullptr || !pool->view->close_removed_after || is_offered(*pool->view, session)) {
     session.record.end_by_ms = 0;
   } else if (session.record.end_by_ms == 0) {
     session.record.end_by_ms = now_() + pool->view->close_removed_after->count();
   }
+}
+
+// By the settings, whatever its name resolves to now; or at the same address by another origin.
+bool EdgePolicy::is_offered(const PoolView& view, SessionView session) const {
+  const std::uint32_t origin = edge_session(session).origin;
+  if (origin == 0 || std::ranges::binary_search(view.origins, origin)) return true;
+  const std::string address = origin_text(session);
+  return std::ranges::any_of(view.candidates, [&](const auto& candidate) { return candidate->address == address; });
 }
 
 void EdgePolicy::relaying(SessionView session) {

@@ -91,6 +91,7 @@ class EdgePolicy final : public relay::SessionPolicy {
 
   [[nodiscard]] const EdgeFacts::Listener& listener_of(const relay::SessionRecord& record) const;
   [[nodiscard]] const KnownPool* pool_of(relay::SessionView session) const;
+  [[nodiscard]] bool is_offered(const PoolView& view, relay::SessionView session) const;
   [[nodiscard]] Candidate* counted_in(relay::SessionView session) const;
   [[nodiscard]] std::string origin_text(relay::SessionView session) const;
   [[nodiscard]] bool count_in_below_limit(relay::SessionView session, std::uint32_t pool, Candidate& candidate) const;

@@ -128,7 +128,9 @@ class Model {
     pool_.apply(draw_settings());
     publish();
     for (Session& session : sessions_) {
-      if (session.relays) loops_[session.loop]->review(session.view());
+      if (!session.relays) continue;
+      loops_[session.loop]->review(session.view());
+      check_end(session);
     }
   }
 
@@ -175,6 +177,7 @@ class Model {
     trying->record.phase = relay::Phase::relaying;
     trying->relays = true;
     policy.relaying(trying->view());
+    check_end(*trying);
   }
 
   void end(std::size_t which) {
@@ -200,14 +203,16 @@ class Model {
               candidate->address, candidate->sessions.load(), expected[candidate->address]);
       require(indexes.insert(candidate->index).second, "two candidates have the index {}", candidate->index);
     }
-    for (const Session& session : sessions_) {
-      if (!session.relays) continue;
-      const bool removed = !configured_.contains(session.origin);
-      const bool ends = session.record.end_by_ms != 0;
-      require(ends == (removed && close_removed_after_.has_value()),
-              "a session of {} {} although that is {} the settings", session.origin, ends ? "ends" : "goes on",
-              removed ? "not in" : "in");
-    }
+  }
+
+  // Ends are settled at a reload and when a session begins to relay; what names resolve to later changes nothing.
+  void check_end(const Session& session) const {
+    const bool offered = configured_.contains(session.origin) ||
+                         std::ranges::any_of(pool_.view()->candidates,
+                                             [&](const auto& each) { return each->address == session.address; });
+    const bool ends = session.record.end_by_ms != 0;
+    require(ends == (!offered && close_removed_after_), "a session of {} at {} {} although the settings {} it",
+            session.origin, session.address, ends ? "ends" : "goes on", offered ? "have" : "have lost");
   }
 
   Chance& chance_;
