@@ -20,7 +20,7 @@ constexpr auto kPatience = 10s;
 // A worker that reads its settings has ten seconds, one that takes over thirty more.
 constexpr auto kHandOverPatience = 60s;
 constexpr int kLookEveryMs = 100;
-constexpr auto kGoneAfter = 2s;  // a daemon that does not answer for so long is not between two workers
+constexpr auto kGoneAfter = 2s;  // a daemon whose socket is gone for so long is not between two workers
 
 void print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
@@ -73,12 +73,16 @@ sys::Exit ask_and_follow(const sys::Endpoint& daemon, const std::string& wish, c
   return fail_with("no new worker has come");
 }
 
+// A daemon that ends takes its socket's file along; one that was killed, or whose worker is being replaced, does not.
 sys::Exit wait_for_the_end(const sys::Endpoint& daemon) {
   std::string said;
-  for (auto answered = Clock::now(); Clock::now() - answered < kGoneAfter; ::poll(nullptr, 0, kLookEveryMs)) {
+  auto answered = Clock::now();
+  for (auto there = answered; Clock::now() - there < kGoneAfter; ::poll(nullptr, 0, kLookEveryMs)) {
     const auto page = ask(daemon, {.target = "/drain"}, kPatience);
+    if (!page && page.error().code != ENOENT) there = Clock::now();
+    if (Clock::now() - answered > kHandOverPatience) return fail_with("it does not answer any more");
     if (!page) continue;
-    answered = Clock::now();
+    answered = there = Clock::now();
     const auto drain = nlohmann::json::parse(page->body, nullptr, false);
     if (!drain.is_object()) continue;
     if (std::string left = fmt::format("{} sessions left\n", drain["sessions"].dump()); left != said) {

@@ -63,18 +63,20 @@ void Control::add_pages(admin::AdminServer& server) {
 
 Control::Outcome Control::reload() {
   if (actions_.is_draining()) return refuse_reload({}, "the program is draining");
+  if (pending_ != 0) return refuse_reload({}, "another worker is being started already");
   Outcome outcome{.outcome = "applied", .revision = actions_.revise()};
   Revision& revision = outcome.revision;
   if (!revision.refusal.empty()) return refuse_reload(std::move(outcome), revision.refusal);
-  waiting_ = revision.changes(Means::restart);
+  // Without a keeper nobody could take over.
+  if (keeper_ == nullptr) revision.exchange(Means::hand_over, Means::restart);
   const auto by_hand_over = revision.changes(Means::hand_over);
-  if (!by_hand_over.empty() && keeper_ != nullptr) {
+  if (!by_hand_over.empty()) {
     const auto opened = engine_.open_ahead(revision.listeners);
     if (!opened) return refuse_reload(std::move(outcome), opened.error().text());
     log_.line(sys::LogLevel::info, "reload_by_hand_over").field("settings", paths_of(by_hand_over));
     return ask(HandOverCause::reload, *opened, std::move(outcome));
   }
-  waiting_.insert(waiting_.end(), by_hand_over.begin(), by_hand_over.end());
+  waiting_ = revision.changes(Means::restart);
   revision.apply();
   log_.line(sys::LogLevel::info, "reloaded")
       .field("changes", revision.steps.size())
@@ -85,6 +87,16 @@ Control::Outcome Control::reload() {
         .field("settings", paths_of(waiting_));
   }
   return outcome;
+}
+
+std::vector<config::Change> Control::waiting() const {
+  std::vector<config::Change> all = waiting_;
+  for (const auto& each : engine_.overruled()) {
+    all.push_back({.path = std::string(each.setting),
+                   .before = std::to_string(each.in_force),
+                   .after = std::to_string(each.wanted)});
+  }
+  return all;
 }
 
 Control::Outcome Control::refuse_reload(Outcome outcome, std::string error) {
@@ -104,16 +116,17 @@ Control::Outcome Control::upgrade() {
 
 Control::Outcome Control::ask(HandOverCause cause, std::uint32_t ahead, Outcome outcome) {
   refusal_.clear();
-  pending_ = true;
-  if (auto asked = keeper_->ask_replacement(cause, ahead); !asked) refused(asked.error().text());
-  outcome.status = pending_ ? 202 : 409;
-  outcome.outcome = pending_ ? "handing_over" : "refused";
+  pending_ = relay::wish(cause);
+  if (auto asked = keeper_->ask_replacement(cause, ahead); !asked) refused(pending_, asked.error().text());
+  outcome.status = pending_ != 0 ? 202 : 409;
+  outcome.outcome = pending_ != 0 ? "handing_over" : "refused";
   outcome.error = refusal_;
   return outcome;
 }
 
-void Control::refused(const std::string& why) {
-  pending_ = false;
+void Control::refused(std::uint32_t wishes, const std::string& why) {
+  if ((wishes & pending_) == 0) return;  // of somebody else's wish
+  pending_ = 0;
   refusal_ = why;
   engine_.close_ahead();
 }
@@ -171,7 +184,7 @@ admin::Response Control::worker_page() const {
                                {"version", version_},
                                {"by", cause < kCauses.size() ? kCauses[cause] : "unknown"},
                                {"sessions", engine_.sessions()},
-                               {"pending", pending_},
+                               {"pending", pending_ != 0},
                                {"refusal", refusal_}});
 }
 

@@ -44,9 +44,10 @@ class Control {
   // The file is read again: applied, refused, or a new worker is asked for.
   Outcome reload();
   Outcome upgrade();
-  // The keeper's answer: nothing has changed.
-  void refused(const std::string& why);
-  [[nodiscard]] const std::vector<config::Change>& waiting() const { return waiting_; }
+  // The keeper's answer to these wishes (see relay::wish()): nothing has changed.
+  void refused(std::uint32_t wishes, const std::string& why);
+  // For a restart.
+  [[nodiscard]] std::vector<config::Change> waiting() const;
 
  private:
   [[nodiscard]] Outcome refuse_reload(Outcome outcome, std::string error);
@@ -61,8 +62,8 @@ class Control {
   relay::KeeperLink* keeper_;  // null: none
   std::string version_;
   Actions actions_;
-  std::vector<config::Change> waiting_;  // for a restart
-  bool pending_ = false;                 // another worker was asked for
+  std::vector<config::Change> waiting_;  // since the last reload
+  std::uint32_t pending_ = 0;            // the wish for another worker that was not answered yet; 0: none
   std::string refusal_;                  // of the last such wish
 };
 

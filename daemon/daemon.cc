@@ -165,17 +165,18 @@ void Daemon::obey_keeper(std::function<void(int number)> signal) {
       loop_.stop();
     });
   };
-  keeper_->attach(loop_, {.signal = std::move(signal),
-                          .freeze = [freeze_to] { freeze_to(Leave::to_next_worker); },
-                          .refused = [this](const std::string& why) { control_->refused(why); },
-                          .lost =
-                              [this, freeze_to] {
-                                log_.line(sys::LogLevel::error, "keeper_lost").field("watched", keeper_->is_watched());
-                                // Its service manager has ended the unit, and this process with it.
-                                exit_ = sys::Exit::failed;
-                                if (keeper_->is_watched()) return end_now(relay::Reason::shutdown);
-                                freeze_to(Leave::to_become_keeper);
-                              }});
+  keeper_->attach(loop_,
+                  {.signal = std::move(signal),
+                   .freeze = [freeze_to] { freeze_to(Leave::to_next_worker); },
+                   .refused = [this](std::uint32_t wishes, const std::string& why) { control_->refused(wishes, why); },
+                   .lost =
+                       [this, freeze_to] {
+                         log_.line(sys::LogLevel::error, "keeper_lost").field("watched", keeper_->is_watched());
+                         // Its service manager has ended the unit, and this process with it.
+                         exit_ = sys::Exit::failed;
+                         if (keeper_->is_watched()) return end_now(relay::Reason::shutdown);
+                         freeze_to(Leave::to_become_keeper);
+                       }});
 }
 
 // The sessions belong to the next process now: no destructor may touch them.

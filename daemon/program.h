@@ -30,10 +30,10 @@ int run_program(int argc, char** argv, const config::Schema<Settings>& schema, c
   sys::fill_standard_streams();
   try {
     if (const auto code = run_replaced_keeper(argc, argv, program)) return *code;
-    auto loaded = config::load(argc, argv, schema, program, relay::KeeperLink::kept_settings());
+    auto keeper = relay::KeeperLink::from_environment(relay::WorkerProgram::of(argc, argv));
+    auto loaded = config::load(argc, argv, schema, program, keeper ? keeper->kept_settings() : std::nullopt);
     if (const auto* exit = std::get_if<sys::Exit>(&loaded)) return static_cast<int>(*exit);
     auto& settings = std::get<config::Loaded<Settings>>(loaded);
-    auto keeper = relay::KeeperLink::from_environment(relay::WorkerProgram::of(argc, argv));
     std::vector<relay::Inheritance::Listener> passed;
     if (!keeper) {
       auto taken = relay::take_passed_listeners();

@@ -18,8 +18,10 @@ bool is_for_a_restart(const config::Change& change) {
   return std::ranges::find(kForARestart, change.path) != kForARestart.end();
 }
 
-bool Revision::needs(Means means) const {
-  return std::ranges::any_of(steps, [means](const Step& step) { return step.means == means; });
+void Revision::exchange(Means before, Means now) {
+  for (Step& step : steps) {
+    if (step.means == before) step.means = now;
+  }
 }
 
 std::vector<config::Change> Revision::changes(Means means) const {

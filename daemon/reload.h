@@ -48,7 +48,7 @@ struct Revision {
   std::function<std::optional<std::size_t>(const relay::SessionView& session)> touches;
   std::function<void()> apply;  // what is in place, and nothing else
 
-  [[nodiscard]] bool needs(Means means) const;
+  void exchange(Means before, Means now);
   [[nodiscard]] std::vector<config::Change> changes(Means means) const;
 };
 

@@ -76,15 +76,17 @@ void add_daemon_settings(config::Schema<T>& schema) {
       .option("at_max_sessions", of(&DaemonSettings::at_max_sessions),
               {.help = "what becomes of a connection beyond max_sessions: it waits in the kernel's queue, or is ended"})
       .section("pipes", of(&DaemonSettings::pipes), pipe_schema(), {.help = "Kernel pipes that bytes pass through"})
-      .option("drain_timeout", of(&DaemonSettings::drain_timeout),
-              {.help = "how long sessions may go on after SIGTERM; 0 is until they end"})
+      .option(
+          "drain_timeout", of(&DaemonSettings::drain_timeout),
+          {.help =
+               "how long sessions may go on once a drain has begun (SIGTERM, ravelinctl drain); 0 is until they end"})
       .option(
           "drain_spread", of(&DaemonSettings::drain_spread),
           {.help = "the last part of drain_timeout, over which the sessions that are left are closed, each at a "
                    "moment of its own, so that their clients do not come back all at once; 0 closes all at its end"})
       .option(
           "drain_lead", of(&DaemonSettings::drain_lead),
-          {.help = "how long listeners stay open after SIGTERM while /readyz fails already, for balancers that ask it"})
+          {.help = "how long listeners stay open in a drain while /readyz fails already, for balancers that ask it"})
       .option("keeper", of(&DaemonSettings::keeper),
               {.help = "run under a keeper process, so that sessions outlive crashes and upgrades (SIGUSR2) of the one "
                        "that works; false is for debuggers",

@@ -34,11 +34,11 @@ inline constexpr std::size_t kMostCandidates = 1024;
 struct Candidate {
   std::uint16_t index = 0;  // in its pool, unique among its living candidates, small
   std::string address;      // "192.0.2.1:443", "unix:/run/origin.sock": what a candidate is known by
-  std::string origin;       // as configured
-  std::uint32_t origin_mark = 0;
+  std::string origin;       // the first in the config that has this address, as configured; for the control loop
   sockaddr_storage socket_address{};
   socklen_t length = 0;
 
+  std::atomic<std::uint32_t> origin_mark{0};    // of that origin
   std::atomic<std::uint32_t> sessions{0};       // assigned and not ended
   std::atomic<std::uint32_t> max_sessions{0};   // 0: no limit
   std::atomic<std::int64_t> avoid_until_ms{0};  // CLOCK_MONOTONIC; 0: the last attempt was good, or there was none

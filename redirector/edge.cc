@@ -15,9 +15,8 @@
 namespace ravelin::redirector {
 namespace {
 
-std::uint64_t random_process_number() {
-  std::random_device random;
-  return (std::uint64_t{random()} << 32 | random()) | 1;
+std::uint32_t random_process_number() {
+  return std::random_device()() | 1U;
 }
 
 EdgeFacts facts_of(const Settings& settings) {

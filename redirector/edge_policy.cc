@@ -74,7 +74,9 @@ Opening EdgePolicy::inspect(SessionView, std::span<const std::byte> bytes, bool 
 std::optional<relay::Target> EdgePolicy::next_target(SessionView session) {
   SessionRecord& record = session.record;
   const PoolView& view = *pools_[listener_of(record).pool].view;
-  if (edge_session(session).process != facts_.process) record.tried = 0;  // by a process that numbered in another way
+  // It may have been taken over as one that relays, and had to start again.
+  release(session);
+  if (edge_session(session).process != facts_.process || record.attempts == 0) record.tried = 0;
   if (static_cast<unsigned>(std::popcount(record.tried)) >= view.connect_attempts) return std::nullopt;
   Candidate* candidate = choose(view, record.tried, now_());
   // Another loop may have taken the last place meanwhile.
@@ -210,6 +212,8 @@ std::string EdgePolicy::origin_text(SessionView session) const {
   if (record.attempts == 0) return "none";
   if (record.origin_peer.is_ip()) return record.origin_peer.text();
   const KnownPool* pool = pool_of(session);
+  // Another process numbered in another way.
+  if (edge_session(session).process != facts_.process) return "unknown";
   if (pool == nullptr || record.origin >= pool->candidates.size() || !pool->candidates[record.origin]) return "unknown";
   return pool->candidates[record.origin]->address;
 }
@@ -231,7 +235,8 @@ void EdgePolicy::count_in(SessionView session, std::uint32_t pool, Candidate& ca
 }
 
 void EdgePolicy::note(SessionView session, std::uint32_t pool, const Candidate& candidate) const {
-  edge_session(session) = {.process = facts_.process, .counted = 1, .pool = pool, .origin = candidate.origin_mark};
+  edge_session(session) = {
+      .process = facts_.process, .counted = 1, .pool = pool, .origin = candidate.origin_mark.load(kRelaxed)};
 }
 
 void EdgePolicy::release(SessionView session) const {

@@ -39,16 +39,15 @@ struct EdgeFacts {
   std::string edge_name;
   HeaderSettings header;
   std::vector<Listener> listeners;  // as the engine numbers them
-  std::uint64_t process = 1;        // not 0, and not what an earlier process had
+  std::uint32_t process = 1;        // not 0, and not what an earlier process had
 };
 
 // The policy's part of a session in the shared table.
 struct EdgeSession {
-  std::uint64_t process = 0;  // EdgeFacts::process of who numbered the record's `origin` and `tried`; 0: none yet
+  std::uint32_t process = 0;  // EdgeFacts::process of who numbered the record's `origin` and `tried`; 0: none yet
   std::uint32_t counted = 0;  // 1: the session counts there in its candidate's sessions
-  std::uint32_t reserved = 0;
-  std::uint32_t pool = 0;    // mark_of() the pool that it was sent to; 0: that of its listener
-  std::uint32_t origin = 0;  // mark_of() the origin, as configured
+  std::uint32_t pool = 0;     // mark_of() the pool that it was sent to; 0: that of its listener
+  std::uint32_t origin = 0;   // mark_of() the origin, as configured
 };
 
 // Which origin a session was sent to, as marks; zeros: none yet.

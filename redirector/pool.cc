@@ -113,8 +113,6 @@ std::shared_ptr<Candidate> Pool::candidate_at(const sys::Endpoint& origin,
   candidate->length =
       ip ? ip->to(candidate->socket_address) : sys::unix_address(origin.path, candidate->socket_address).value_or(0);
   candidate->address = std::move(address);
-  candidate->origin = origin.text();
-  candidate->origin_mark = mark_of(candidate->origin);
   if (free == by_index_.end()) {
     by_index_.push_back(candidate);
   } else {
@@ -142,6 +140,8 @@ void Pool::rebuild_view() {
     view->origins.push_back(mark_of(origin.endpoint.text()));
     for (const auto& candidate : origin.candidates) {
       if (holds(view->candidates, candidate->address)) continue;
+      candidate->origin = origin.endpoint.text();
+      candidate->origin_mark.store(mark_of(candidate->origin), std::memory_order_relaxed);
       candidate->max_sessions.store(origin.max_sessions, std::memory_order_relaxed);
       view->candidates.push_back(candidate);
     }

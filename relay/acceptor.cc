@@ -14,6 +14,12 @@ constexpr std::uint32_t kBatch = 64;  // the most connections a turn
 constexpr std::size_t kSpareDescriptors = 8;
 constexpr std::chrono::milliseconds kRetryAfter{100};  // when the system, not our limit, is what is short
 
+Accepted accepted(const Listeners::Listener& listener, sys::UniqueFd fd, const sys::SocketAddress& peer) {
+  auto local = listener.address;
+  if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
+  return {.fd = std::move(fd), .listener = listener.index, .peer = peer, .local = local};
+}
+
 bool is_shortage(int error) {
   return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
 }
@@ -37,15 +43,6 @@ Acceptor::~Acceptor() {
   stop();
 }
 
-void Acceptor::freeze() {
-  retry_.stop();
-  full_.store(false);  // no session's end starts anything any more
-  token_.stop();
-  say_held_back_.stop();
-  refused_lines_.say_held_back(log_);
-  queues_.clear();
-}
-
 void Acceptor::start() {
   (void)keep_spare();
   say_held_back_.start(sys::LogBudget::kSayEvery, sys::LogBudget::kSayEvery);
@@ -63,7 +60,7 @@ void Acceptor::stop() {
   token_.stop();
   say_held_back_.stop();
   refused_lines_.say_held_back(log_);
-  full_.store(false);
+  full_.store(false);  // no session's end starts anything any more
   queues_.clear();
 }
 
@@ -90,12 +87,7 @@ void Acceptor::accept_from(Queue& queue) {
     if (!fd && (errno == EAGAIN || errno == EINVAL || shortage != 0)) break;
     if (!fd) continue;
     ++taken;
-    auto local = listener.address;
-    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
-    Accepted client{.fd = std::move(fd),
-                    .listener = listener.index,
-                    .peer = sys::SocketAddress::from(address, length),
-                    .local = local};
+    Accepted client = accepted(listener, std::move(fd), sys::SocketAddress::from(address, length));
     if (!is_admitted(client, on_the_way, now)) continue;
     assign(std::move(client), batches);
     ++on_the_way;
@@ -132,8 +124,8 @@ bool Acceptor::is_admitted(Accepted& client, std::uint32_t on_the_way, std::int6
 // The keeper has no duplicate of it yet; the signal is the same as everywhere.
 void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::int64_t now) {
   const bool resets = action == AtLimit::reset;
-  resets ? reset(client.fd.get()) : finish_sending(client.fd.get());
   counters_.add(kLimitReached + static_cast<unsigned>(limit));
+  resets ? reset(client.fd.get()) : finish_sending(client.fd.get());
   if (!refused_lines_.admit(log_, now)) return;
   log_.line(sys::LogLevel::warning, "limit_reached")
       .field("limit", name(limit))
@@ -145,6 +137,7 @@ void Acceptor::refuse(const Accepted& client, Limit limit, AtLimit action, std::
 void Acceptor::hold(Queue& queue, const Limiter::Hold& hold) {
   counters_.add(kAcceptPauses);
   counters_.add(kLimitReached + static_cast<unsigned>(hold.limit));
+  log_pause(name(hold.limit));
   const bool is_first = !is_any_held(Held::until_a_token);
   queue.held = hold.for_ms ? Held::until_a_token : Held::until_an_end;
   queue.poll->stop();
@@ -185,23 +178,18 @@ bool Acceptor::keep_spare() {
   return true;
 }
 
+// They were admitted by the process before: the limits count them, and refuse none.
 void Acceptor::admit(std::vector<sys::UniqueFd> newcomers) {
   std::vector<std::vector<Accepted>> batches(loops_.size());
-  std::uint32_t on_the_way = 0;
   for (sys::UniqueFd& fd : newcomers) {
     const Listeners::Listener* listener = listeners_.accepted_by(fd.get());
     sockaddr_storage peer{};
     socklen_t length = sizeof peer;
-    if (listener == nullptr || ::getpeername(fd.get(), reinterpret_cast<sockaddr*>(&peer), &length) != 0) continue;
-    auto local = listener->address;
-    if (local.is_wildcard()) local = sys::SocketAddress::local_of(fd.get()).value_or(local);
-    Accepted client{.fd = std::move(fd),
-                    .listener = listener->index,
-                    .peer = sys::SocketAddress::from(reinterpret_cast<sockaddr*>(&peer), length),
-                    .local = local};
-    if (!is_admitted(client, on_the_way, monotonic_ms())) continue;
+    auto* address = reinterpret_cast<sockaddr*>(&peer);
+    if (listener == nullptr || ::getpeername(fd.get(), address, &length) != 0) continue;
+    Accepted client = accepted(*listener, std::move(fd), sys::SocketAddress::from(address, length));
+    if (const auto& limiter = limiters_[client.listener]) client.source = limiter->adopt(client.peer);
     assign(std::move(client), batches);
-    ++on_the_way;
   }
   hand_over(std::move(batches));
 }
@@ -227,7 +215,7 @@ void Acceptor::pause(int error) {
   paused_ = true;
   counters_.add(kAcceptPauses);
   for (const Queue& queue : queues_) queue.poll->stop();
-  log_pause(error);
+  log_pause(error != 0 ? sys::Error{error, "accept"}.text() : name(Limit::max_sessions));
   if (error != 0) {
     spare_.clear();
     retry_.start(kRetryAfter);
@@ -239,13 +227,14 @@ void Acceptor::pause(int error) {
 }
 
 // At the limit every session that ends lets one in: once a minute is enough to say so, and the counter has them all.
-void Acceptor::log_pause(int error) {
+void Acceptor::log_pause(std::string_view reason) {
   const std::int64_t now = monotonic_ms();
   if (last_logged_ms_ != 0 && now - last_logged_ms_ < 60'000) return;
   last_logged_ms_ = now;
-  auto line = log_.line(sys::LogLevel::warning, "accept_paused");
-  line.field("pauses_total", counters_.value(kAcceptPauses)).field("max_sessions", settings_.max_sessions);
-  line.field("reason", error != 0 ? sys::Error{error, "accept"}.text() : std::string("session limit reached"));
+  log_.line(sys::LogLevel::warning, "accept_paused")
+      .field("pauses_total", counters_.value(kAcceptPauses))
+      .field("max_sessions", settings_.max_sessions)
+      .field("reason", reason);
 }
 
 void Acceptor::look_for_room() {

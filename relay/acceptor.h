@@ -13,6 +13,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "relay/limiter.h"
@@ -40,8 +41,8 @@ class Acceptor {
   // when the keeper has let go of them: or they would be named to the next process twice.
   void admit(std::vector<sys::UniqueFd> newcomers);
   void start();
-  void stop();    // for good; the listeners may be closed then, and what waits in their backlogs is refused
-  void freeze();  // the listeners stay open, for the next process
+  // For good. What waits in the backlogs is the listeners' to keep, for another process, or to refuse by being closed.
+  void stop();
 
   // A session has ended somewhere: accepting may go on. Any thread.
   void session_ended() { room_.send(); }
@@ -68,7 +69,7 @@ class Acceptor {
   void assign(Accepted client, std::vector<std::vector<Accepted>>& batches) const;
   [[nodiscard]] bool keep_spare();
   void pause(int error);
-  void log_pause(int error);
+  void log_pause(std::string_view reason);
   void look_for_room();
   void resume();
 

@@ -1,6 +1,6 @@
 // Counters in the shared table: they go on counting when the process is replaced. One block a loop, written by that
-// loop alone; readers add the blocks up. Beside them stands what the loop is at, so that a session that kills processes
-// can be told from those that only die with them.
+// loop alone, and one more of the acceptor's; readers add the blocks up. Beside them stands what the loop is at, so
+// that a session that kills processes can be told from those that only die with them.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ namespace ravelin::relay {
 // What the engine counts. A policy's own counters follow from kPolicyCounters on.
 enum Counter : unsigned {
   kAccepted,
-  kAcceptPauses,   // times that accepting stopped at the session limit or for want of descriptors
+  kAcceptPauses,   // times that accepting stopped at a limit or for want of descriptors
   kSessionsEnded,  // one for each accepted, in the end
   kBytesUp,
   kBytesDown,

@@ -107,6 +107,24 @@ sys::Result<void> Engine::resume(SessionTable table) {
   return start_loops(true, {});
 }
 
+void Engine::take_shape() {
+  const SessionTable::Shape& shape = table_.shape();
+  const auto overrule = [this](std::string_view setting, std::uint32_t& value, std::uint32_t in_force) {
+    if (value == in_force) return;
+    overruled_.push_back({.setting = setting, .in_force = in_force, .wanted = value});
+    log_.line(sys::LogLevel::warning, "restart_needed")
+        .field("settings", setting)
+        .field("wanted", value)
+        .field("in_force", in_force);
+    value = in_force;
+  };
+  overrule("loops", settings_.loops, shape.loops);
+  overrule("pipes.most", settings_.max_pipes, shape.pipes);
+  const std::uint32_t spare = settings_.loops * kSpareSlots;
+  const std::uint32_t room = shape.sessions > spare ? shape.sessions - spare : 1;
+  if (settings_.max_sessions > room) overrule("max_sessions", settings_.max_sessions, room);
+}
+
 sys::Result<void> Engine::take_over(Inheritance inheritance) {
   const bool resumed = static_cast<bool>(inheritance.table);
   cause_ = inheritance.cause;
@@ -117,10 +135,7 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
       return sys::fail(0, "the session table belongs to another program");
     }
     table_ = std::move(*table);
-    settings_.loops = table_.shape().loops;
-    const std::uint32_t spare = settings_.loops * kSpareSlots;
-    const std::uint32_t slots = table_.shape().sessions;
-    settings_.max_sessions = std::min(settings_.max_sessions, slots > spare ? slots - spare : 1);
+    take_shape();
   } else if (auto created = create_table(); !created) {
     return created;
   }
@@ -128,7 +143,8 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
     close();
     return made;
   }
-  if (!inheritance.draining) {
+  // A drain may still accept for a while: then the keeper still has the listeners.
+  if (!inheritance.draining || !inheritance.listeners.empty()) {
     const auto how =
         inheritance.cause == HandOverCause::fresh ? Listeners::Opening::at_start : Listeners::Opening::taking_over;
     if (auto opened = listeners_.open(std::move(inheritance.listeners), how); !opened) {
@@ -247,7 +263,7 @@ sys::Result<void> Engine::start_loops(bool resumed, std::vector<Inheritance::Lis
 // The acceptor first: what it has handed over lies in the loops' mailboxes before their freezing does.
 void Engine::freeze(std::function<void()> frozen) {
   loops_.front()->post([this, frozen = std::move(frozen)](Sessions&, SessionPolicy&) {
-    acceptor_->freeze();
+    acceptor_->stop();
     const auto left = std::make_shared<std::atomic<std::size_t>>(loops_.size());
     for (const auto& loop : loops_) {
       loop->freeze([this, left, frozen] {
@@ -293,7 +309,10 @@ sys::Result<std::uint32_t> Engine::open_ahead(const std::vector<ListenerOptions>
     return tl::unexpected(opened.error());
   }
   for (const auto& listener : ahead_->listeners.all()) {
-    (void)keeper_->hold_listener(Inheritance::kNoListener, listener.key, listener.fd.get());
+    auto held = keeper_->hold_listener(Inheritance::kNoListener, listener.key, listener.fd.get());
+    if (held) continue;
+    ahead_.reset();
+    return tl::unexpected(held.error());
   }
   return static_cast<std::uint32_t>(ahead_->listeners.all().size());
 }
@@ -325,10 +344,13 @@ void Engine::drain(std::function<void()> done) {
   });
 }
 
+// By way of the first loop, as in freeze(): a session that it has handed over is ended too.
 void Engine::abort_all(Reason reason) {
-  for (const auto& loop : loops_) {
-    loop->post([reason](Sessions& sessions, SessionPolicy&) { sessions.end_all(reason); });
-  }
+  loops_.front()->post([this, reason](Sessions&, SessionPolicy&) {
+    for (const auto& loop : loops_) {
+      loop->post([reason](Sessions& sessions, SessionPolicy&) { sessions.end_all(reason); });
+    }
+  });
 }
 
 void Engine::end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason) {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "relay/control_record.h"
@@ -67,6 +68,13 @@ class Engine {
   void close_ahead();  // nobody takes over
   // The indexes of the open listeners that these settings do not name.
   [[nodiscard]] std::vector<std::uint16_t> listeners_missing(const std::vector<ListenerOptions>& next) const;
+  // Settings that the session table has overruled: its shape was settled by the process that made it.
+  struct Overruled {
+    std::string_view setting;
+    std::uint32_t in_force;
+    std::uint32_t wanted;
+  };
+  [[nodiscard]] const std::vector<Overruled>& overruled() const { return overruled_; }
   [[nodiscard]] HandOverCause cause() const { return cause_; }  // why this process serves
 
   // Stops accepting and calls `done` once no session is left.
@@ -94,7 +102,6 @@ class Engine {
   [[nodiscard]] std::uint32_t max_sessions() const { return settings_.max_sessions; }
   [[nodiscard]] unsigned loops() const { return settings_.loops; }
   [[nodiscard]] const SessionTable& table() const { return table_; }
-  [[nodiscard]] const Limiters& limiters() const { return limiters_; }
   // The sum over all loops.
   [[nodiscard]] std::uint64_t count(unsigned counter) const;  // any thread
 
@@ -113,6 +120,7 @@ class Engine {
   };
 
   [[nodiscard]] sys::Result<void> create_table();
+  void take_shape();
   [[nodiscard]] sys::Result<void> make_loops();
   [[nodiscard]] sys::Result<void> start_loops(bool resumed, std::vector<Inheritance::Listener> passed);
   void tell_keeper();
@@ -130,6 +138,7 @@ class Engine {
   KeeperLink* keeper_;
   HandOverCause cause_ = HandOverCause::fresh;
   Claim claim_;
+  std::vector<Overruled> overruled_;
   SessionTable table_;
   Limiters limiters_;
   std::vector<std::unique_ptr<RelayLoop>> loops_;

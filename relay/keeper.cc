@@ -310,14 +310,15 @@ void Keeper::running(const KeeperItem& counts) {
   }
   stopped_ms_ = 0;
   // A drain that was going on goes on, whoever has died over it.
-  if (draining_ && unsent_.empty()) unsent_ = {SIGTERM};
+  const bool told = std::ranges::any_of(unsent_, [](int number) { return number == SIGTERM || number == SIGINT; });
+  if (draining_ && !told) unsent_.push_back(SIGTERM);
   for (const int number : std::exchange(unsent_, {})) {
     (void)worker_.control.send({.kind = KeeperKind::signal, .items = {{.a = static_cast<std::uint32_t>(number)}}});
   }
   ahead_ = 0;
   if (cause_ == HandOverCause::upgrade || cause_ == HandOverCause::reload) finish_upgrade();
   cause_ = HandOverCause::killed;
-  if (wanted_) begin_upgrade();
+  if (wanted_ != 0) begin_upgrade();
 }
 
 // The worker is dead; its heir tells what it had, and closes the channel when it has told all.
@@ -332,13 +333,15 @@ void Keeper::await_last_words(int status) {
 void Keeper::worker_ended(int status) {
   const bool ran = worker_.stage == Stage::running || worker_.stage == Stage::freezing;
   if (worker_.stage == Stage::freezing && candidate_) {
-    cause_ = candidate_cause_;
+    cause_ = (candidate_wishes_ & wish(HandOverCause::upgrade)) != 0 ? HandOverCause::upgrade : HandOverCause::reload;
     cause_number_ = 0;
     worker_ = std::move(candidate_);
     candidate_ = {};
     return hand_over();
   }
-  const bool asked = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || draining_);
+  // One that froze for a candidate that is gone by now has ended without having been asked to end for good.
+  const bool asked =
+      worker_.stage != Stage::freezing && WIFEXITED(status) && (WEXITSTATUS(status) == 0 || (draining_ && ran));
   // The first worker that cannot even start says itself why.
   const bool hopeless = !ran && cause_ == HandOverCause::fresh;
   if (asked || hopeless || ending_now_) {

@@ -79,7 +79,7 @@ class Keeper {
   void want(HandOverCause cause);
   [[nodiscard]] bool is_serving() const;
   void begin_upgrade();
-  void refuse(HandOverCause cause, const std::string& why);
+  void refuse(std::uint32_t wishes, const std::string& why);
   void freeze_worker();
   void candidate_ended(int status);
   void upgrade_failed(const std::string& why);
@@ -113,10 +113,10 @@ class Keeper {
   bool draining_ = false;
   bool termed_ = false;  // TERM has come
   bool ending_now_ = false;
-  std::optional<HandOverCause> wanted_;  // what is to come when the candidate has come to its end
-  HandOverCause candidate_cause_ = HandOverCause::upgrade;
-  std::uint32_t ahead_ = 0;  // listeners that were opened for the candidate
-  std::int64_t fed_ms_ = 0;  // when the service manager's watchdog was fed last
+  std::uint32_t wanted_ = 0;            // wishes that wait until the candidate has come to its end
+  std::uint32_t candidate_wishes_ = 0;  // that it would grant
+  std::uint32_t ahead_ = 0;             // listeners that were opened for the candidate
+  std::int64_t fed_ms_ = 0;             // when the service manager's watchdog was fed last
   std::optional<int> exit_;
 };
 

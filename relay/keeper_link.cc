@@ -24,27 +24,31 @@ sys::UniqueFd pidfd_of(pid_t pid) {
   return sys::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 }
 
+// The number that a variable names; the variable is gone then.
+std::optional<int> take_variable(const char* variable) {
+  const char* text = std::getenv(variable);
+  if (text == nullptr) return std::nullopt;
+  const char* end = text + std::strlen(text);
+  int number = -1;
+  const auto parsed = std::from_chars(text, end, number);
+  const bool whole = parsed.ec == std::errc() && parsed.ptr == end;
+  ::unsetenv(variable);
+  return whole ? std::optional(number) : std::nullopt;
+}
+
 }  // namespace
 
 std::unique_ptr<KeeperLink> KeeperLink::from_environment(WorkerProgram program) {
-  const char* text = std::getenv(kWorkerVariable);
-  if (text == nullptr) return nullptr;
-  int fd = -1;
-  const auto parsed = std::from_chars(text, text + std::strlen(text), fd);
-  ::unsetenv(kWorkerVariable);
+  const std::optional<int> channel = take_variable(kWorkerVariable);
+  const std::optional<int> settings = take_variable(kSettingsVariable);
   // A variable that somebody inherited from a worker names nothing of the kind.
-  const auto type = sys::get_option<int>(fd, SOL_SOCKET, SO_TYPE);
-  if (parsed.ec != std::errc() || type != SOCK_SEQPACKET || ::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) return nullptr;
-  return std::make_unique<KeeperLink>(KeeperChannel(sys::UniqueFd(fd)), std::move(program));
-}
-
-std::optional<std::string> KeeperLink::kept_settings() {
-  const char* number = std::getenv(kSettingsVariable);
-  if (number == nullptr) return std::nullopt;
-  const sys::UniqueFd file(std::atoi(number));
-  ::unsetenv(kSettingsVariable);
-  const auto text = sys::read_file(file.get());
-  return text ? std::optional(*text) : std::nullopt;
+  if (!channel || sys::get_option<int>(*channel, SOL_SOCKET, SO_TYPE) != SOCK_SEQPACKET) return nullptr;
+  ::fcntl(*channel, F_SETFD, FD_CLOEXEC);
+  auto link = std::make_unique<KeeperLink>(KeeperChannel(sys::UniqueFd(*channel)), std::move(program));
+  if (settings && ::fcntl(*settings, F_GET_SEALS) >= 0) {
+    if (auto text = sys::read_file(sys::UniqueFd(*settings).get())) link->kept_settings_ = std::move(*text);
+  }
+  return link;
 }
 
 KeeperLink::KeeperLink(KeeperChannel channel, WorkerProgram program)
@@ -107,7 +111,8 @@ void KeeperLink::hear() {
         break;
     }
     if (received.message.kind == KeeperKind::signal) callbacks_.signal(static_cast<int>(received.message.head().a));
-    if (received.message.kind == KeeperKind::refused) callbacks_.refused(received.message.text);
+    if (received.message.kind == KeeperKind::refused)
+      callbacks_.refused(received.message.head().a, received.message.text);
     if (received.message.kind == KeeperKind::freeze) return callbacks_.freeze();
   }
 }
@@ -164,7 +169,7 @@ void KeeperLink::watch_heir(sys::Loop& loop) {
 }
 
 void KeeperLink::hold_settings(std::string_view text) {
-  settings_ = sys::UniqueFd(::memfd_create("ravelin-settings", MFD_CLOEXEC));
+  settings_ = sys::UniqueFd(::memfd_create("ravelin-settings", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   const auto written = ::write(settings_.get(), text.data(), text.size());
   if (written != static_cast<ssize_t>(text.size())) return settings_.reset();
   const std::array<int, 1> fd{settings_.get()};

@@ -29,20 +29,21 @@ namespace ravelin::relay {
 class KeeperLink {
  public:
   struct Callbacks {
-    std::function<void(int number)> signal;               // what the operator sent to the keeper
-    std::function<void()> freeze;                         // another worker takes over
-    std::function<void(const std::string& why)> refused;  // nobody does, although it was asked for
-    std::function<void()> lost;                           // the keeper is gone
+    std::function<void(int number)> signal;  // what the operator sent to the keeper
+    std::function<void()> freeze;            // another worker takes over
+    // Nobody does, although it was asked for, by this process or by a signal to the keeper; see wish().
+    std::function<void(std::uint32_t wishes, const std::string& why)> refused;
+    std::function<void()> lost;  // the keeper is gone
   };
 
-  // What $RAVELIN_KEEPER_CHANNEL names, if it names one; the variable is gone afterwards.
+  // What $RAVELIN_KEEPER_CHANNEL names, if it names one, with what $RAVELIN_SETTINGS does; the variables are gone then.
   [[nodiscard]] static std::unique_ptr<KeeperLink> from_environment(WorkerProgram program);
-  // The text that a worker is to start with instead of the file that it is told to read; the variable is gone
-  // afterwards.
-  [[nodiscard]] static std::optional<std::string> kept_settings();
   KeeperLink(KeeperChannel channel, WorkerProgram program);
   KeeperLink(const KeeperLink&) = delete;
   KeeperLink& operator=(const KeeperLink&) = delete;
+
+  // What to start with in the place of the file that the command line names.
+  [[nodiscard]] const std::optional<std::string>& kept_settings() const { return kept_settings_; }
 
   // Blocks until the keeper has handed over what there is.
   [[nodiscard]] sys::Result<Inheritance> greet(std::uint32_t extension_bytes);
@@ -82,6 +83,7 @@ class KeeperLink {
   sys::UniqueFd executable_;  // what this process runs, whatever lies at the path
   sys::UniqueFd self_;        // a pidfd of this process
   sys::UniqueFd settings_;
+  std::optional<std::string> kept_settings_;
   const SessionTable* table_ = nullptr;
   pid_t heir_ = -1;
   bool is_watched_ = false;

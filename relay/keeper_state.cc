@@ -75,6 +75,7 @@ sys::Result<void> read_state(const sys::UniqueFd& file, const std::function<sys:
       received.fds.emplace_back(fd);
     }
     left = left.subspan(frame.bytes + frame.fds * sizeof(int));
+    if (!is_known(received.message.kind)) continue;  // a later version's
     if (received.message.kind != KeeperKind::worker && received.fds.size() != descriptors_of(received.message)) {
       return sys::fail(0, "the keeper's state lacks descriptors");
     }

@@ -23,8 +23,8 @@ constexpr std::int64_t kFreezePatienceMs = 5'000;
 
 // One after the other: a wish is granted when what is going on has come to its end. An upgrade reads the settings too.
 void Keeper::want(HandOverCause cause) {
-  if (draining_) return refuse(cause, "the program is draining");
-  if (wanted_ != HandOverCause::upgrade) wanted_ = cause;
+  if (draining_) return refuse(wish(cause), "the program is draining");
+  wanted_ |= wish(cause);
   if (!candidate_ && is_serving()) begin_upgrade();
 }
 
@@ -33,8 +33,8 @@ bool Keeper::is_serving() const {
 }
 
 void Keeper::begin_upgrade() {
-  candidate_cause_ = *std::exchange(wanted_, std::nullopt);
-  const bool same = candidate_cause_ == HandOverCause::reload;
+  candidate_wishes_ = std::exchange(wanted_, 0);
+  const bool same = candidate_wishes_ == wish(HandOverCause::reload);
   if (options_.notify) {
     // systemd.service(5), Type=notify-reload: since when.
     options_.notify("RELOADING=1\nMONOTONIC_USEC=" + std::to_string(monotonic_ms() * 1000));
@@ -65,19 +65,20 @@ void Keeper::candidate_ended(int status) {
 
 void Keeper::upgrade_failed(const std::string& why) {
   end_candidate();
-  refuse(candidate_cause_, why);
+  refuse(candidate_wishes_, why);
   if (options_.notify) options_.notify("READY=1");
-  if (wanted_ && is_serving()) begin_upgrade();
+  if (wanted_ != 0 && is_serving()) begin_upgrade();
 }
 
-void Keeper::refuse(HandOverCause cause, const std::string& why) {
-  log_->line(sys::LogLevel::error, cause == HandOverCause::reload ? "reload_refused" : "upgrade_failed")
+void Keeper::refuse(std::uint32_t wishes, const std::string& why) {
+  const bool reload_alone = wishes == wish(HandOverCause::reload);
+  log_->line(sys::LogLevel::error, reload_alone ? "reload_refused" : "upgrade_failed")
       .field("path", options_.program.path)
       .field("error", why)
       .field("hint", "nothing has changed");
-  store_.forget_last_listeners(std::exchange(ahead_, 0));
+  if ((wishes & wish(HandOverCause::reload)) != 0) store_.forget_last_listeners(std::exchange(ahead_, 0));
   if (!is_serving()) return;
-  (void)worker_.control.send({.kind = KeeperKind::refused, .text = why.substr(0, kMostText)});
+  (void)worker_.control.send({.kind = KeeperKind::refused, .items = {{.a = wishes}}, .text = why.substr(0, kMostText)});
 }
 
 void Keeper::end_candidate() {
@@ -91,7 +92,7 @@ void Keeper::finish_upgrade() {
       .field("worker", worker_.pid)
       .field("path", options_.program.path);
   if (options_.notify) options_.notify("READY=1");
-  if (reloaded || wanted_) return;  // it is the same program, or the next one will do it
+  if (reloaded || wanted_ != 0) return;  // it is the same program, or the next one will do it
   replace_self();
 }
 
@@ -112,10 +113,6 @@ void Keeper::replace_self() {
     writer.add({.kind = KeeperKind::loop, .items = {{.a = static_cast<std::uint32_t>(i)}}}, fds);
   }
   if (draining_) writer.add({.kind = KeeperKind::draining, .items = {{.a = termed_ ? 1U : 0U}}}, {});
-  if (settings_) {
-    fds = {settings_.get()};
-    writer.add({.kind = KeeperKind::settings}, fds);
-  }
   KeeperStore::Cursor cursor;
   while (const auto saying = store_.say(cursor)) writer.add(saying->message, saying->fds);
   auto file = writer.write();

@@ -12,7 +12,7 @@
 //     notify     for the service manager               refused   nobody takes your place, because ...
 //     closed     I accept no more
 //     replace    let another worker take my place
-//     draining   I accept no more and end with my last session
+//     draining   I end with my last session
 //     settings   those in force          + 1 fd
 //   a dead worker's heir ▶ keeper, there            worker ▶ keeper, on a loop's channel
 //     pipes      what there was              + fds      beat      this loop turns
@@ -56,7 +56,7 @@ enum class KeeperKind : std::uint16_t {
   closed = 16,     // the listeners, for good
   newcomers = 17,  // items: {1}, each with a descriptor: streams that no session is named for
   replace = 18,    // item: {HandOverCause: upgrade or reload, how many of the listeners named last are for the next}
-  refused = 19,    // text: why
+  refused = 19,    // item: {wishes}; text: why
   draining = 20,   // by the admin socket's word; in a keeper's state by whosever: items: {1: TERM has come}
   settings = 21,   // the settings in force, as a file that a later worker can start with if that on disk is broken
 };
@@ -71,6 +71,11 @@ enum class HandOverCause : std::uint32_t {
   keeper_lost = 5,
   reload = 6,  // the same program with new settings
 };
+
+// As one bit: several wishes may be granted or refused together.
+[[nodiscard]] constexpr std::uint32_t wish(HandOverCause cause) {
+  return 1U << static_cast<std::uint32_t>(cause);
+}
 
 struct KeeperItem {
   std::uint32_t a = 0;

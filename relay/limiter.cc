@@ -2,12 +2,15 @@
 
 #include <array>
 
+#include "relay/counters.h"
+
 namespace ravelin::relay {
 namespace {
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Limit::kCount)> kLimitNames{
     "none", "max_sessions", "listener_sessions", "listener_rate", "source_sessions", "source_rate", "origin_sessions"};
 static_assert(kLimitNames.back() == "origin_sessions");
+static_assert(kLimitReached + static_cast<unsigned>(Limit::kCount) <= kSourcesWithoutPlace);
 
 }  // namespace
 

@@ -70,7 +70,8 @@ bool Listeners::take_inherited(std::uint16_t index, const std::string& key, cons
   const auto address = sys::SocketAddress::local_of(found->fd.get());
   if (found->index != Inheritance::kNoListener) indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
   (void)::listen(found->fd.get(), settings_.listeners[index].backlog);  // changes the length of the queue, no more
-  // What a listening socket has set holds for those that it accepts; a wish that fails now was granted before.
+  // What a listening socket has set holds for those that it accepts. Whether it can be had was tried on another socket.
+  forget_options(found->fd.get());
   (void)prepare_stream(settings_.listeners[index].client, found->fd.get());
   guard_against_silence(settings_.listeners[index].client, found->fd.get());
   listeners_.push_back(
@@ -97,7 +98,9 @@ sys::Result<void> Listeners::open(std::uint16_t index) {
   const ListenerOptions& options = settings_.listeners[index];
   // Better now than with the first session.
   const sys::UniqueFd trial(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (auto usable = prepare_stream(options.origin, trial.get()); !usable) return usable;
+  for (const SocketOptions* wished : {&options.origin, &options.client}) {
+    if (auto usable = prepare_stream(*wished, trial.get()); !usable) return usable;
+  }
   const sys::Endpoint& endpoint = options.address;
   if (endpoint.is_unix()) {
     const std::string key = listener_key(endpoint.path);

@@ -5,32 +5,35 @@
 namespace ravelin::relay {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<std::size_t>(Reason::kCount)> kReasonNames{"none",
-                                                                                              "finished",
-                                                                                              "peer_reset",
-                                                                                              "peer_unreachable",
-                                                                                              "silent",
-                                                                                              "no_first_byte",
-                                                                                              "idle",
-                                                                                              "half_closed",
-                                                                                              "no_origin",
-                                                                                              "connect_refused",
-                                                                                              "connect_timeout",
-                                                                                              "connect_unreachable",
-                                                                                              "no_source_port",
-                                                                                              "no_descriptors",
-                                                                                              "header_invalid",
-                                                                                              "header_missing",
-                                                                                              "header_refused",
-                                                                                              "drained",
-                                                                                              "shutdown",
-                                                                                              "internal",
-                                                                                              "process_died",
-                                                                                              "poisonous",
-                                                                                              "origin_sessions",
-                                                                                              "origin_removed",
-                                                                                              "listener_removed",
-                                                                                              "killed"};
+using namespace std::string_view_literals;
+
+constexpr std::array kReasonNames{"none"sv,
+                                  "finished"sv,
+                                  "peer_reset"sv,
+                                  "peer_unreachable"sv,
+                                  "silent"sv,
+                                  "no_first_byte"sv,
+                                  "idle"sv,
+                                  "half_closed"sv,
+                                  "no_origin"sv,
+                                  "connect_refused"sv,
+                                  "connect_timeout"sv,
+                                  "connect_unreachable"sv,
+                                  "no_source_port"sv,
+                                  "no_descriptors"sv,
+                                  "header_invalid"sv,
+                                  "header_missing"sv,
+                                  "header_refused"sv,
+                                  "drained"sv,
+                                  "shutdown"sv,
+                                  "internal"sv,
+                                  "process_died"sv,
+                                  "poisonous"sv,
+                                  "origin_sessions"sv,
+                                  "origin_removed"sv,
+                                  "listener_removed"sv,
+                                  "killed"sv};
+static_assert(kReasonNames.size() == static_cast<std::size_t>(Reason::kCount));
 constexpr std::array<std::string_view, 4> kEndSideNames{"none", "client", "origin", "self"};
 constexpr std::array<std::string_view, 4> kEndKindNames{"none", "fin", "reset", "timeout"};
 

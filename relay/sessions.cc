@@ -73,6 +73,7 @@ void Sessions::begin(Accepted client) {
   record.client_fd = client.fd.release();
   record.phase = Phase::waiting;
   counters_.add(kAccepted);
+  if (draining_.reason != Reason::none) end_with_the_drain(*place);
 
   const ListenerOptions& listener = options(record);
   if (auto added = readiness_.add(record.client_fd, token(*place, Side::client)); !added) {
@@ -225,19 +226,22 @@ void Sessions::review() {
   }
 }
 
-// The id's last eight bytes are random.
 void Sessions::end_evenly(std::int64_t from_ms, std::int64_t until_ms, Reason reason) {
   if (frozen_) return;
-  drain_reason_ = reason;
+  draining_ = {.from_ms = from_ms, .until_ms = until_ms, .reason = reason};
   for (Place place = 0; place < slots_.unused_from(); ++place) {
-    const SessionRecord& record = slots_.record(place);
-    if (record.phase == Phase::free) continue;
-    std::uint64_t draw = 0;
-    for (std::size_t i = 8; i < 16; ++i) draw = draw << 8 | record.id.bytes[i];
-    const double share = static_cast<double>(draw >> 11) * 0x1p-53;
-    const auto after = static_cast<std::int64_t>(static_cast<double>(until_ms - from_ms) * share);
-    drain_.add({.due = from_ms + after, .place = place, .generation = record.generation});
+    if (slots_.record(place).phase != Phase::free) end_with_the_drain(place);
   }
+}
+
+// The id's last eight bytes are random.
+void Sessions::end_with_the_drain(Place place) {
+  const SessionRecord& record = slots_.record(place);
+  std::uint64_t draw = 0;
+  for (std::size_t i = 8; i < 16; ++i) draw = draw << 8 | record.id.bytes[i];
+  const double share = static_cast<double>(draw >> 11) * 0x1p-53;
+  const auto after = static_cast<std::int64_t>(static_cast<double>(draining_.until_ms - draining_.from_ms) * share);
+  drain_.add({.due = draining_.from_ms + after, .place = place, .generation = record.generation});
 }
 
 bool Sessions::kill(const std::string& id) {
@@ -264,7 +268,7 @@ void Sessions::run_endings(std::int64_t now) {
     end(entry->place, EndSide::self, EndKind::reset, Reason::origin_removed);
   }
   while (const auto entry = drain_.take_due(now)) {
-    if (is_still(*entry)) end(entry->place, EndSide::self, EndKind::reset, drain_reason_);
+    if (is_still(*entry)) end(entry->place, EndSide::self, EndKind::reset, draining_.reason);
   }
 }
 

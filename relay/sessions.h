@@ -92,6 +92,7 @@ class Sessions {
   void end(Place place, EndSide side, EndKind kind, Reason reason);
   void relaying(Place place);
   void end_later(Place place);
+  void end_with_the_drain(Place place);
   void run_endings(std::int64_t now);
   void drop_origin(SessionRecord& record);
   void end_without_target(Place place);
@@ -117,7 +118,12 @@ class Sessions {
   std::mt19937_64 random_;
   Endings endings_;  // by end_by_ms of the records
   Endings drain_;    // by a drain
-  Reason drain_reason_ = Reason::drained;
+  struct Drain {
+    std::int64_t from_ms = 0;
+    std::int64_t until_ms = 0;
+    Reason reason = Reason::none;  // none: there is no drain
+  };
+  Drain draining_;
   Readiness readiness_;
 };
 

@@ -95,6 +95,25 @@ void guard_against_silence(const SocketOptions& options, int fd) {
   }
 }
 
+void forget_options(int fd) {
+  constexpr int kBufferLock = 72;  // SO_BUF_LOCK, Linux 5.14
+  struct Plain {
+    int level;
+    int option;
+  };
+  constexpr std::array<Plain, 5> kPlain{{{SOL_SOCKET, SO_KEEPALIVE},
+                                         {IPPROTO_TCP, TCP_USER_TIMEOUT},
+                                         {IPPROTO_TCP, TCP_MAXSEG},
+                                         {SOL_SOCKET, SO_MARK},
+                                         {SOL_SOCKET, kBufferLock}}};
+  for (const auto& [level, option] : kPlain) sys::set_option(fd, level, option, 0);
+  std::array<char, 16> algorithm{};
+  socklen_t length = algorithm.size();
+  const sys::UniqueFd fresh(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::getsockopt(fresh.get(), IPPROTO_TCP, TCP_CONGESTION, algorithm.data(), &length) != 0) return;
+  (void)::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, algorithm.data(), length);
+}
+
 sys::Result<sys::UniqueFd> listen_on(const sys::SocketAddress& address, int backlog) {
   sys::UniqueFd fd(::socket(address.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd) return sys::fail(errno, "cannot make a socket for {}", address.text());

@@ -22,6 +22,9 @@ namespace ravelin::relay {
 // First what the stream itself needs before its first byte: no delay, urgent data in its place, and what shapes it.
 // Fails with what the kernel has not got or this process may not ask for.
 [[nodiscard]] sys::Result<void> prepare_stream(const SocketOptions& options, int fd);
+// Takes back what prepare_stream() and guard_against_silence() may have set on a listening socket under other settings.
+void forget_options(int fd);
+
 // Then how long a silent or unanswering peer is believed in, which matters to a connection that lives: keep-alive and
 // user timeout.
 void guard_against_silence(const SocketOptions& options, int fd);

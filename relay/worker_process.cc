@@ -26,10 +26,11 @@ namespace {
 constexpr int kMoreExpendable = 100;
 constexpr int kMostExpendable = 1000;
 
-// Not for a worker: only the keeper speaks to the service manager, and what is said here is for one process.
-constexpr std::array<std::string_view, 6> kKept{
-    "NOTIFY_SOCKET=",          "WATCHDOG_USEC=",        "WATCHDOG_PID=",
+// What is said in these is for one process alone, and not for those that it starts.
+constexpr std::array<std::string_view, 3> kForOne{
     "RAVELIN_KEEPER_CHANNEL=", "RAVELIN_KEEPER_STATE=", "RAVELIN_SETTINGS="};
+// Only the keeper speaks to the service manager.
+constexpr std::array<std::string_view, 3> kForKeepers{"NOTIFY_SOCKET=", "WATCHDOG_USEC=", "WATCHDOG_PID="};
 
 // All that exec needs, made before fork: afterwards nothing may be allocated.
 struct Call {
@@ -42,8 +43,7 @@ struct Call {
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string_view text = *entry;
       const auto starts = [&](std::string_view name) { return text.starts_with(name); };
-      const auto last = kKept.end();
-      if (std::any_of(for_worker ? kKept.begin() : last - 3, last, starts)) continue;
+      if (std::ranges::any_of(kForOne, starts) || (for_worker && std::ranges::any_of(kForKeepers, starts))) continue;
       variables.emplace_back(text);
     }
     for (const auto& [variable, number] : numbers) {

@@ -16,7 +16,7 @@ from ravelin.build import SLOWNESS, long, program
 from ravelin.case import ProcessTest
 from ravelin.coded import CodedClients, EchoOrigin
 from ravelin.daemon import end_tree, is_listening, process_tree
-from ravelin.isolation import as_first_process, as_nobody
+from ravelin.isolation import as_first_process, as_nobody, entering
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
 from ravelin.waiting import pace, patience, wait_until
@@ -262,7 +262,7 @@ class Outlive(ProcessTest):
         keeper = self.edge_.pid
         self.assertNotEqual(keeper, self.edge_.process.pid)
         family = len(process_tree(keeper))
-        subprocess.run(["nsenter", f"--target={keeper}", "--pid", "sh", "-c", "sleep 1 &"], check=True)
+        subprocess.run([*entering(keeper, "--pid"), "sh", "-c", "sleep 3 &"], check=True)
         self.assertEqual(len(process_tree(keeper)), family + 1)
         self.kill_worker()
         self.wait_taken_over(1)

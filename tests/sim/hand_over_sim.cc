@@ -72,7 +72,7 @@ class Model {
   }
 
   void work() {
-    for (std::uint64_t i = 0; i < chance_.between(1, 60); ++i) {
+    for (std::uint64_t left = chance_.between(1, 60); left > 0; --left) {
       const auto slot = static_cast<std::uint32_t>(chance_.below(kSlots));
       SessionRecord& record = table_.record(slot);
       if (record.phase == Phase::free) {
@@ -229,7 +229,7 @@ void hand_over(Chance& chance) {
   const std::size_t before = open_descriptors();
   {
     Model model(chance);
-    for (std::uint64_t life = 0; life < chance.between(1, 6); ++life) {
+    for (std::uint64_t lives = chance.between(1, 6); lives > 0; --lives) {
       model.work();
       model.die();
       model.take_over();

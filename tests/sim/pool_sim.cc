@@ -53,7 +53,7 @@ class Model {
       : chance_(chance),
         pool_(draw_settings(), [this] { return 0.0 + 0.001 * static_cast<double>(chance_.below(1000)); }) {
     facts_.listeners.push_back({.name = "front"});
-    for (std::size_t loop = 0; loop < 1 + chance_.below(3); ++loop) {
+    for (std::size_t loop = 1 + chance_.below(3); loop > 0; --loop) {
       counters_.push_back(std::make_unique<relay::CounterBlock>());
       loops_.push_back(
           std::make_unique<EdgePolicy>(facts_, quiet_log(), *counters_.back(), EdgePolicy::Views{pool_.view()}, now));
@@ -96,7 +96,7 @@ class Model {
         std::array{Balancing::round_robin, Balancing::least_sessions, Balancing::first_available}[chance_.below(3)];
     if (chance_.percent(50)) settings.close_removed_after = sys::Duration(chance_.below(2) * 5000);
     std::set<std::string> names;
-    for (std::uint64_t i = 0; i < chance_.between(1, 5); ++i) {
+    for (std::uint64_t left = chance_.between(1, 5); left > 0; --left) {
       names.insert(chance_.percent(30) ? fmt::format("name{}:443", chance_.below(3))
                                        : fmt::format("192.0.2.{}:443", chance_.below(6)));
     }
@@ -118,7 +118,7 @@ class Model {
     if (!pool_.origins()[origin].is_name) return;
     if (chance_.percent(30)) return (void)pool_.resolved(origin, tl::unexpected(sys::Error{EAGAIN, "no answer"}));
     std::vector<sys::SocketAddress> answer;
-    for (std::uint64_t i = 0; i < chance_.below(4); ++i) {
+    for (std::uint64_t left = chance_.below(4); left > 0; --left) {
       answer.push_back(sys::SocketAddress::ipv4({192, 0, 2, static_cast<std::uint8_t>(chance_.below(8))}, 443));
     }
     if (pool_.resolved(origin, answer).changed()) publish();

@@ -32,18 +32,23 @@ def with_local_ports(first, last):
     return [*_own("--net"), "sh", "-c", f'{set_up} && exec "$@"', "sh"]
 
 
+def entering(pid, kind):
+    """The command prefix that runs a program in another process's namespace."""
+    user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
+    return ["nsenter", f"--target={pid}", kind, *user]
+
+
 class ListeningIn:
     """A server in the network of a process that accepts nobody: the kernel does it for up to 64 connections."""
 
     def __init__(self, pid, *ports):
-        user = [] if os.geteuid() == 0 else ["--user", "--preserve-credentials"]
         script = (
             "import socket, sys, time\n"
             "kept = [socket.create_server(('127.0.0.1', int(port)), backlog=64) for port in sys.argv[1:]]\n"
             "print('listening', flush=True)\n"
             "time.sleep(3600)\n"
         )
-        enter = ["nsenter", f"--target={pid}", "--net", *user]
+        enter = entering(pid, "--net")
         self._process = subprocess.Popen(
             [*enter, sys.executable, "-c", script, *map(str, ports)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE
         )
