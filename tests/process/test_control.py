@@ -11,7 +11,7 @@ from ravelin.coded import CodedClients, EchoOrigin
 from ravelin.daemon import end_tree, is_listening, run_to_end
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
-from ravelin.waiting import pace, patience, wait_until
+from ravelin.waiting import patience, wait_until
 
 MOVING, IDLE = (12, 12) if SLOWNESS == 1 else (4, 4)
 
@@ -136,7 +136,7 @@ class Control(ProcessTest):
 
     def test_a_drain_closes_what_is_left_evenly_also_when_the_worker_dies(self):
         self.start()
-        done = self.ctl("drain", "--for", f"{pace(8)}s", "--spread", f"{pace(2)}s")
+        done = self.ctl("drain", "--for", f"{patience(8):.0f}s", "--spread", f"{patience(2):.0f}s")
         self.assertEqual((done.code, done.stderr), (0, ""))
         wait_until(lambda: not is_listening(self.port), "the port to be free")
         self.assertEqual(self.edge_.admin.get("/readyz")[0], 503)

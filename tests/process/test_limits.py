@@ -75,7 +75,7 @@ class LimitsTest(ProcessTest):
         edge = self.edge_with({"source": {"rate": {"per_second": 1, "burst": 2}}})
         self.served(edge)
         self.served(edge)
-        self.assertTrue(self.is_refused(edge))
+        wait_until(lambda: self.is_refused(edge), "a refusal")  # a second may have gone by
         self.check_refused(edge, "source_rate", "reset")
         self.served(edge, source=("127.0.0.9", 0))
 
