@@ -12,6 +12,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include "relay/session_record.h"
+
 namespace ravelin::relay {
 
 // The moments of a drain, on CLOCK_MONOTONIC; zeros: there is none.
@@ -23,20 +25,22 @@ struct DrainRecord {
 
 class ControlRecord {
  public:
-  static constexpr std::size_t kMostListeners = 500;
+  static constexpr std::size_t kMostListeners = 250;
 
   DrainRecord drain;
+  std::uint16_t numbering = 0;  // that every record has been brought to, see ListenerNumber
 
-  // Longer names are cut.
-  void name_listener(std::size_t index, std::string_view name) {
-    if (index >= kMostListeners) return;
-    Name& entry = names_[index];
+  // Longer names are cut. The names of one numbering before are kept.
+  void name_listener(ListenerNumber listener, std::string_view name) {
+    if (listener.number >= kMostListeners) return;
+    Name& entry = names_[listener.numbering % 2][listener.number];
     entry.length = static_cast<std::uint16_t>(std::min(name.size(), entry.text.size()));
     std::memcpy(entry.text.data(), name.data(), entry.length);
   }
-  [[nodiscard]] std::string listener_name(std::size_t index) const {
-    if (index >= kMostListeners || names_[index].length == 0) return "unknown";
-    const Name& entry = names_[index];
+  [[nodiscard]] std::string listener_name(ListenerNumber listener) const {
+    if (listener.number >= kMostListeners) return "unknown";
+    const Name& entry = names_[listener.numbering % 2][listener.number];
+    if (entry.length == 0) return "unknown";
     return {entry.text.data(), std::min<std::size_t>(entry.length, entry.text.size())};
   }
 
@@ -45,10 +49,11 @@ class ControlRecord {
     std::uint16_t length = 0;
     std::array<char, 126> text{};
   };
-  std::array<std::uint64_t, 29> reserved_{};
-  std::array<Name, kMostListeners> names_{};
+  std::array<std::uint16_t, 3> unused_{};
+  std::array<std::uint64_t, 28> reserved_{};
+  std::array<std::array<Name, kMostListeners>, 2> names_{};
 };
 static_assert(std::is_trivially_copyable_v<ControlRecord>);
-static_assert(sizeof(ControlRecord) == 256 + 128 * ControlRecord::kMostListeners);
+static_assert(sizeof(ControlRecord) == 256 + 2 * 128 * ControlRecord::kMostListeners);
 
 }  // namespace ravelin::relay

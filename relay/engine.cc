@@ -177,24 +177,34 @@ sys::Result<void> Engine::take_over(Inheritance inheritance) {
 void Engine::claim_sessions(Inheritance& inheritance) {
   std::vector<std::string> removed;
   const std::size_t configured = settings_.listeners.size();
-  claim_ = claim(table_, inheritance, [&](std::uint16_t index) -> std::uint16_t {
-    if (const auto now = listeners_.translate(index)) return *now;
-    std::string name = listener_name(index);
+  ControlRecord& control = table_.control_record();
+  numbering_ = static_cast<std::uint16_t>(listeners_.numbering().value_or(control.numbering) + 1);
+  name_listeners();
+  claim_ = claim(table_, inheritance, [&](SessionRecord& record) {
+    const ListenerNumber before = record.listener_before_numbering(numbering_);
+    if (const auto now = listeners_.translate(before)) return record.renumber(*now, numbering_);
+    const std::string name = control.listener_name(before);
     const auto named = std::ranges::find(settings_.listeners, name, &ListenerOptions::name);
-    if (named != settings_.listeners.end()) return static_cast<std::uint16_t>(named - settings_.listeners.begin());
+    if (named != settings_.listeners.end()) {
+      return record.renumber(static_cast<std::uint16_t>(named - settings_.listeners.begin()), numbering_);
+    }
     auto known = std::ranges::find(removed, name);
-    if (known == removed.end()) known = removed.insert(known, std::move(name));
-    return static_cast<std::uint16_t>(configured + static_cast<std::size_t>(known - removed.begin()));
+    const auto now = static_cast<std::uint16_t>(configured + static_cast<std::size_t>(known - removed.begin()));
+    if (known == removed.end()) {
+      removed.push_back(name);
+      control.name_listener({.number = now, .numbering = numbering_}, name);
+    }
+    record.renumber(now, numbering_);
   });
+  control.numbering = numbering_;
   for (const std::string& name : removed) settings_.listeners.push_back({.name = name});
   settings_.removed_listeners = removed.size();
-  name_listeners();
   for (const auto& loop : loops_) loop->policy().removed_listeners(removed);
 }
 
 void Engine::name_listeners() {
   for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
-    table_.control_record().name_listener(i, settings_.listeners[i].name);
+    table_.control_record().name_listener(number_of(static_cast<std::uint16_t>(i)), settings_.listeners[i].name);
   }
 }
 
@@ -210,7 +220,7 @@ void Engine::accept(std::vector<sys::UniqueFd> newcomers) {
 
 void Engine::tell_keeper() {
   for (const auto& listener : listeners_.all()) {
-    (void)keeper_->hold_listener(listener.index, listener.key, listener.fd.get());
+    (void)keeper_->hold_listener(number_of(listener.index), listener.key, listener.fd.get());
   }
   keeper_->running(claim_.sessions, claim_.lost);
   claim_ = {};
@@ -281,7 +291,7 @@ void Engine::describe(StateWriter& state) const {
                  {.a = table_.shape().pipes}}},
       fd_of(table_.fd()));
   for (const auto& listener : listeners_.all()) {
-    state.add({.kind = KeeperKind::listener, .items = {{.a = listener.index}}, .text = listener.key},
+    state.add({.kind = KeeperKind::listener, .items = {{.a = listener.index, .b = numbering_}}, .text = listener.key},
               fd_of(listener.fd.get()));
   }
   for (std::uint32_t i = 0; i < table_.shape().pipes; ++i) {
@@ -309,7 +319,7 @@ sys::Result<std::uint32_t> Engine::open_ahead(const std::vector<ListenerOptions>
     return tl::unexpected(opened.error());
   }
   for (const auto& listener : ahead_->listeners.all()) {
-    auto held = keeper_->hold_listener(Inheritance::kNoListener, listener.key, listener.fd.get());
+    auto held = keeper_->hold_listener(number_of(Inheritance::kNoListener), listener.key, listener.fd.get());
     if (held) continue;
     ahead_.reset();
     return tl::unexpected(held.error());

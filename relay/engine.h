@@ -93,7 +93,7 @@ class Engine {
   [[nodiscard]] DrainRecord& drain_record() const { return table_.control_record().drain; }
   // Of a listener as records number them, removed ones included.
   [[nodiscard]] std::string listener_name(std::uint16_t index) const {
-    return table_.control_record().listener_name(index);
+    return table_.control_record().listener_name(number_of(index));
   }
 
   // The addresses that are listened on, as bound: port 0 has become a port.
@@ -126,6 +126,9 @@ class Engine {
   void tell_keeper();
   void claim_sessions(Inheritance& inheritance);
   void name_listeners();
+  [[nodiscard]] ListenerNumber number_of(std::uint16_t index) const {
+    return {.number = index, .numbering = numbering_};
+  }
   void accept(std::vector<sys::UniqueFd> newcomers);
   void visit_from(std::size_t loop, std::shared_ptr<std::function<void(const SessionView&)>> visit,
                   std::function<void()> done);
@@ -138,6 +141,7 @@ class Engine {
   KeeperLink* keeper_;
   HandOverCause cause_ = HandOverCause::fresh;
   Claim claim_;
+  std::uint16_t numbering_ = 0;
   std::vector<Overruled> overruled_;
   SessionTable table_;
   Limiters limiters_;

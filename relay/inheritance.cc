@@ -39,8 +39,8 @@ void bound(sys::SocketAddress& address) {
 
 class Claiming {
  public:
-  Claiming(const SessionTable& table, const std::function<std::uint16_t(std::uint16_t)>& listener_now)
-      : table_(table), listener_now_(listener_now), owned_(table.shape().pipes, false) {}
+  Claiming(const SessionTable& table, const std::function<void(SessionRecord&)>& renumber)
+      : table_(table), renumber_(renumber), owned_(table.shape().pipes, false) {}
 
   // False: the record contradicts itself or the table.
   [[nodiscard]] bool is_sound(std::uint32_t slot, const SessionRecord& record) {
@@ -54,7 +54,7 @@ class Claiming {
   }
 
   void correct(SessionRecord& record) {
-    record.listener = listener_now_(record.listener);
+    renumber_(record);
     for (auto* address : {&record.client, &record.local, &record.origin_peer, &record.origin_local}) bound(*address);
   }
 
@@ -71,7 +71,7 @@ class Claiming {
   }
 
   const SessionTable& table_;
-  const std::function<std::uint16_t(std::uint16_t)>& listener_now_;
+  const std::function<void(SessionRecord&)>& renumber_;
   std::vector<bool> owned_;
 };
 
@@ -84,8 +84,10 @@ sys::Result<void> Inheritance::take(Received received) {
       table = std::move(*fd);
       return {};
     case KeeperKind::listener:
-      listeners.push_back(
-          {.index = received.message.head().a, .key = std::move(received.message.text), .fd = std::move(*fd)});
+      listeners.push_back({.number = {.number = static_cast<std::uint16_t>(received.message.head().a),
+                                      .numbering = static_cast<std::uint16_t>(received.message.head().b)},
+                           .key = std::move(received.message.text),
+                           .fd = std::move(*fd)});
       return {};
     case KeeperKind::pipes:
       for (const KeeperItem& item : received.message.items) {
@@ -119,8 +121,7 @@ std::string listener_key(const std::string& unix_path) {
   return "unix " + unix_path;
 }
 
-Claim claim(const SessionTable& table, Inheritance& inheritance,
-            const std::function<std::uint16_t(std::uint16_t)>& listener_now) {
+Claim claim(const SessionTable& table, Inheritance& inheritance, const std::function<void(SessionRecord&)>& renumber) {
   Claim result;
   for (std::uint32_t i = 0; i < table.shape().pipes; ++i) table.pipe(i) = {};
   for (Inheritance::Pipe& pipe : inheritance.pipes) {
@@ -141,7 +142,7 @@ Claim claim(const SessionTable& table, Inheritance& inheritance,
     record->origin_fd = session.origin.release();
   }
   const auto poison = find_poison(table, inheritance.cause);
-  Claiming claiming(table, listener_now);
+  Claiming claiming(table, renumber);
   for (std::uint32_t slot = 0; slot < used; ++slot) {
     SessionRecord& record = table.record(slot);
     if (record.phase == Phase::free) continue;

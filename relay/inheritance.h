@@ -16,11 +16,11 @@
 namespace ravelin::relay {
 
 struct Inheritance {
-  // The index of a listener that was opened for this process alone: no session has come from there.
-  static constexpr std::uint32_t kNoListener = 0xffff;
+  // The number of a listener that was opened for this process alone: no session has come from there.
+  static constexpr std::uint16_t kNoListener = 0xffff;
 
   struct Listener {
-    std::uint32_t index = 0;  // in the settings of the process that opened it
+    ListenerNumber number;  // in the process that used it last
     std::string key;
     sys::UniqueFd fd;
   };
@@ -60,8 +60,8 @@ struct Claim {
 // Puts the inherited descriptors into the table in the place of the dead process's numbers, and corrects every record
 // that could lead its reader astray: numbers out of bounds, a pipe with two owners, a session that has killed two
 // processes. Such a record is left as `closing` with a reason, one without descriptors too.
-// `listener_now` translates the index of a listener; out-of-range results are not allowed.
+// `renumber` gives each record the number that its listener has now, whatever stands there.
 [[nodiscard]] Claim claim(const SessionTable& table, Inheritance& inheritance,
-                          const std::function<std::uint16_t(std::uint16_t)>& listener_now);
+                          const std::function<void(SessionRecord&)>& renumber);
 
 }  // namespace ravelin::relay

@@ -126,9 +126,11 @@ sys::Result<void> KeeperLink::hold_table(const SessionTable& table) {
       fd, kPatienceMs);
 }
 
-sys::Result<void> KeeperLink::hold_listener(std::uint16_t index, const std::string& key, int fd) {
+sys::Result<void> KeeperLink::hold_listener(ListenerNumber number, const std::string& key, int fd) {
   const std::array<int, 1> fds{fd};
-  return channel_.send_waiting({.kind = KeeperKind::listener, .items = {{.a = index}}, .text = key}, fds, kPatienceMs);
+  return channel_.send_waiting(
+      {.kind = KeeperKind::listener, .items = {{.a = number.number, .b = number.numbering}}, .text = key}, fds,
+      kPatienceMs);
 }
 
 sys::Result<KeeperChannel> KeeperLink::open_loop(std::uint32_t index) {

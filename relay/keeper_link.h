@@ -53,7 +53,7 @@ class KeeperLink {
 
   // What the keeper is to hold.
   [[nodiscard]] sys::Result<void> hold_table(const SessionTable& table);
-  [[nodiscard]] sys::Result<void> hold_listener(std::uint16_t index, const std::string& key, int fd);
+  [[nodiscard]] sys::Result<void> hold_listener(ListenerNumber number, const std::string& key, int fd);
   [[nodiscard]] sys::Result<KeeperChannel> open_loop(std::uint32_t index);
   // From now on whatever happens to this process, what the table names lives on. Before there are sessions.
   [[nodiscard]] sys::Result<void> settle_inheritance(const SessionTable& table);

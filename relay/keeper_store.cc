@@ -48,7 +48,7 @@ sys::Result<void> KeeperStore::take_table(Received& received) {
 }
 
 sys::Result<void> KeeperStore::take_listener(Received& received) {
-  Listener listener{.index = received.message.head().a,
+  Listener listener{.number = received.message.head(),
                     .key = std::move(received.message.text),
                     .fd = std::move(received.fds.front())};
   // Two listeners may have the same key, ":0" for one: each is named once.
@@ -135,7 +135,7 @@ std::optional<KeeperStore::Saying> KeeperStore::say(Cursor& cursor) const {
   if (cursor.part == Part::listeners) {
     if (cursor.next < listeners_.size()) {
       const Listener& listener = listeners_[cursor.next++];
-      saying.message = {.kind = KeeperKind::listener, .items = {{.a = listener.index}}, .text = listener.key};
+      saying.message = {.kind = KeeperKind::listener, .items = {listener.number}, .text = listener.key};
       saying.fds = {listener.fd.get()};
       return saying;
     }

@@ -56,7 +56,7 @@ class KeeperStore {
 
  private:
   struct Listener {
-    std::uint32_t index;
+    KeeperItem number;  // as it was told
     std::string key;
     sys::UniqueFd fd;
     bool named = true;

@@ -40,7 +40,7 @@ constexpr std::chrono::seconds kBeat{4};
 enum class KeeperKind : std::uint16_t {
   hello = 1,     // item: {protocol, table layout, extension bytes}
   table = 2,     // item: {table layout, extension bytes, slots}, {pipes}
-  listener = 3,  // item: {index in the settings}; text: its key
+  listener = 3,  // item: {number, numbering: see ListenerNumber}; text: its key
   loop = 4,      // item: {loop}
   taken = 5,
   running = 6,  // item: {sessions taken over, sessions lost}

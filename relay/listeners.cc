@@ -41,6 +41,12 @@ std::string unix_name_of(int fd) {
 
 sys::Result<void> Listeners::open(std::vector<Inheritance::Listener> inherited, Opening opening) {
   inherited_ = std::move(inherited);
+  for (const auto& listener : inherited_) {
+    // They are one apart at the most, and may have gone round.
+    if (!numbering_ || static_cast<std::int16_t>(listener.number.numbering - *numbering_) > 0) {
+      numbering_ = listener.number.numbering;
+    }
+  }
   for (std::size_t i = 0; i < settings_.listeners.size(); ++i) {
     auto opened = open(static_cast<std::uint16_t>(i));
     if (!opened && opening != Opening::taking_over) return opened;
@@ -68,7 +74,7 @@ bool Listeners::take_inherited(std::uint16_t index, const std::string& key, cons
     return true;
   }
   const auto address = sys::SocketAddress::local_of(found->fd.get());
-  if (found->index != Inheritance::kNoListener) indexes_.emplace_back(static_cast<std::uint16_t>(found->index), index);
+  if (found->number.number != Inheritance::kNoListener) indexes_.emplace_back(found->number, index);
   (void)::listen(found->fd.get(), settings_.listeners[index].backlog);  // changes the length of the queue, no more
   // What a listening socket has set holds for those that it accepts. Whether it can be had was tried on another socket.
   forget_options(found->fd.get());
@@ -81,8 +87,8 @@ bool Listeners::take_inherited(std::uint16_t index, const std::string& key, cons
   return true;
 }
 
-std::optional<std::uint16_t> Listeners::translate(std::uint16_t inherited_index) const {
-  const auto found = std::ranges::find(indexes_, inherited_index, &std::pair<std::uint16_t, std::uint16_t>::first);
+std::optional<std::uint16_t> Listeners::translate(ListenerNumber inherited) const {
+  const auto found = std::ranges::find(indexes_, inherited, &std::pair<ListenerNumber, std::uint16_t>::first);
   return found == indexes_.end() ? std::nullopt : std::optional(found->second);
 }
 

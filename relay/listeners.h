@@ -45,7 +45,9 @@ class Listeners {
   [[nodiscard]] const std::vector<Listener>& all() const { return listeners_; }
   [[nodiscard]] std::vector<sys::SocketAddress> addresses() const;
   // What an inherited listener's index is in these settings; nothing for one that they do not name any more.
-  [[nodiscard]] std::optional<std::uint16_t> translate(std::uint16_t inherited_index) const;
+  [[nodiscard]] std::optional<std::uint16_t> translate(ListenerNumber inherited) const;
+  // The latest numbering of those that were inherited; nothing if none were.
+  [[nodiscard]] std::optional<std::uint16_t> numbering() const { return numbering_; }
   // The one that has accepted a connection; null if that was none of these.
   [[nodiscard]] const Listener* accepted_by(int connection) const;
 
@@ -57,8 +59,9 @@ class Listeners {
   sys::Log& log_;
   const EngineSettings& settings_;
   std::vector<Listener> listeners_;
-  std::vector<Inheritance::Listener> inherited_;                  // not taken yet
-  std::vector<std::pair<std::uint16_t, std::uint16_t>> indexes_;  // inherited, and what it is now
+  std::vector<Inheritance::Listener> inherited_;                   // not taken yet
+  std::vector<std::pair<ListenerNumber, std::uint16_t>> indexes_;  // inherited, and what it is now
+  std::optional<std::uint16_t> numbering_;
 };
 
 }  // namespace ravelin::relay

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -97,6 +98,14 @@ struct SessionId {
   [[nodiscard]] std::string text() const;  // 32 hex digits
 };
 
+// Each process numbers the listeners of its settings, and those that are gone from them, anew. A number means nothing
+// without its numbering: a process may die in the middle of renumbering.
+struct ListenerNumber {
+  std::uint16_t number = 0;
+  std::uint16_t numbering = 0;
+  bool operator==(const ListenerNumber&) const = default;
+};
+
 struct SessionRecord {
   std::uint32_t generation = 0;  // of the slot; late events of an earlier session carry another one
   Phase phase = Phase::free;
@@ -126,10 +135,11 @@ struct SessionRecord {
   std::int64_t accepted_mono_ms = 0;  // CLOCK_MONOTONIC, the same clock in every process
   std::int64_t last_activity_ms = 0;  // CLOCK_MONOTONIC of the last byte or change of state
 
-  std::uint64_t tried = 0;     // the policy's: origins tried so far, one bit each
-  std::int64_t end_by_ms = 0;  // CLOCK_MONOTONIC: it is ended then, because its origin was taken out; 0: it is not
-  std::uint32_t source = 0;    // see Limiter; only the process that admitted or adopted the session may ask
-  std::uint32_t reserved = 0;
+  std::uint64_t tried = 0;      // the policy's: origins tried so far, one bit each
+  std::int64_t end_by_ms = 0;   // CLOCK_MONOTONIC: it is ended then, because its origin was taken out; 0: it is not
+  std::uint32_t source = 0;     // see Limiter; only the process that admitted or adopted the session may ask
+  std::uint16_t numbering = 0;  // of `listener`, see ListenerNumber
+  std::uint16_t listener_before = 0;  // its number in the numbering before that
 
   SessionId id;
   sys::SocketAddress client;        // measured: the accepted socket's peer
@@ -137,11 +147,29 @@ struct SessionRecord {
   sys::SocketAddress origin_peer;   // where the origin's connection goes
   sys::SocketAddress origin_local;  // and where it comes from
 
+  // As it was before anybody has begun with `next`.
+  [[nodiscard]] ListenerNumber listener_before_numbering(std::uint16_t next) const {
+    if (numbering != next) return {.number = listener, .numbering = numbering};
+    return {.number = listener_before, .numbering = static_cast<std::uint16_t>(next - 1)};
+  }
+  // In an order of stores that any death in between leaves readable.
+  void renumber(std::uint16_t now, std::uint16_t next) {
+    const std::uint16_t before = listener_before_numbering(next).number;
+    store(listener_before, before);
+    store(numbering, next);
+    store(listener, now);
+  }
+
   [[nodiscard]] FlowRecord& flow_from(Side side) { return side == Side::client ? up : down; }
   [[nodiscard]] std::int32_t fd(Side side) const { return side == Side::client ? client_fd : origin_fd; }
   // TCP counts what was taken from and given to its sockets, Unix sockets do not.
   [[nodiscard]] bool counts() const { return client.is_ip() && origin_peer.is_ip(); }
   [[nodiscard]] std::int32_t& error(Side side) { return side == Side::client ? client_error : origin_error; }
+
+ private:
+  static void store(std::uint16_t& field, std::uint16_t value) {
+    std::atomic_ref(field).store(value, std::memory_order_release);
+  }
 };
 static_assert(std::is_trivially_copyable_v<SessionRecord>);
 static_assert(sizeof(FlowRecord) == 24);

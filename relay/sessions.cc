@@ -64,6 +64,7 @@ void Sessions::begin(Accepted client) {
   const auto extension = table_.extension(slots_.slot_of(*place));
   std::ranges::fill(extension, std::byte{0});
   record.listener = client.listener;
+  record.numbering = table_.control_record().numbering;
   record.accepted_wall_us = wall_us();
   record.accepted_mono_ms = record.last_activity_ms = monotonic_ms();
   record.id = new_id(record.accepted_wall_us);

@@ -127,7 +127,7 @@ class Model {
     inheritance.cause = HandOverCause::killed;
     std::uint32_t expected = 0;
     for (const auto& [slot, sockets] : sockets_) expected += sockets.told ? 1 : 0;
-    const Claim claimed = claim(table_, inheritance, [](std::uint16_t listener) { return listener; });
+    const Claim claimed = claim(table_, inheritance, [](SessionRecord&) {});
     require(claimed.sessions == expected, "{} sessions go on, {} were told of", claimed.sessions, expected);
     require(claimed.lost == sockets_.size() - expected, "{} sessions are lost, {} were not told of", claimed.lost,
             sockets_.size() - expected);

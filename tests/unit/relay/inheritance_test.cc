@@ -26,8 +26,8 @@ sys::UniqueFd some_descriptor() {
   return sys::UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
-std::uint16_t bounded(std::uint16_t listener) {
-  return listener < kListeners ? listener : std::uint16_t{0};
+void bounded(SessionRecord& record) {
+  if (record.listener >= kListeners) record.listener = 0;
 }
 
 SessionRecord& put(const SessionTable& table, std::uint32_t slot, Phase phase) {
@@ -108,6 +108,23 @@ TEST_CASE("a session that two processes have died of is ended alone") {
   CHECK(crash_at(session_mark(0, 1), HandOverCause::crashed) == std::pair(2U, Reason::none));
   CHECK(crash_at(mark, HandOverCause::crashed) == std::pair(2U, Reason::none));
   CHECK(crash_at(mark, HandOverCause::crashed) == std::pair(1U, Reason::poisonous));
+}
+
+TEST_CASE("a process that dies over renumbering leaves numbers that the next one can read") {
+  SessionRecord record{.listener = 4, .numbering = 7};
+  record.renumber(1, 8);
+  CHECK(record.listener == 1);
+  CHECK(record.listener_before_numbering(8) == ListenerNumber{.number = 4, .numbering = 7});
+  SUBCASE("and numbers once more in its place") {
+    record.renumber(2, 8);
+    CHECK(record.listener == 2);
+    CHECK(record.listener_before_numbering(8) == ListenerNumber{.number = 4, .numbering = 7});
+  }
+  SUBCASE("or goes on from there") {
+    CHECK(record.listener_before_numbering(9) == ListenerNumber{.number = 1, .numbering = 8});
+    record.renumber(3, 9);
+    CHECK(record.listener_before == 1);
+  }
 }
 
 TEST_CASE("no number in a table of noise leads its reader out of bounds") {

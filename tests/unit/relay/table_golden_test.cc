@@ -56,6 +56,8 @@ SessionRecord relaying() {
   record.tried = 0b101;
   record.end_by_ms = 7'000;
   record.source = 17;
+  record.numbering = 5;
+  record.listener_before = 3;
   for (std::uint8_t i = 0; i < 16; ++i) record.id.bytes[i] = static_cast<std::uint8_t>(0xa0 + i);
   record.client = *SocketAddress::parse("203.0.113.5:4711");
   record.local = *SocketAddress::parse("[2001:db8::1]:443");
@@ -80,7 +82,7 @@ void fill(const SessionTable& table) {
   table.counters(1).work_on(session_mark(0, 3));
   table.control_counters().add(kLimitReached + 1, 5);
   table.control_record().drain = {.since_ms = 1, .close_from_ms = 2, .over_ms = 3};
-  table.control_record().name_listener(1, "front");
+  table.control_record().name_listener({.number = 1, .numbering = 5}, "front");
   table.buffer(1)[0] = std::byte{'x'};
 }
 
@@ -142,7 +144,7 @@ TEST_CASE("this version reads what a version of the same layout has written") {
   CHECK(table->record(0).client.text() == "203.0.113.5:4711");
   CHECK(table->record(0).down.hold == Hold::taken);
   CHECK(table->record(39).phase == Phase::waiting);
-  CHECK(table->control_record().listener_name(1) == "front");
+  CHECK(table->control_record().listener_name({.number = 1, .numbering = 5}) == "front");
   CHECK(table->control_record().drain.over_ms == 3);
   CHECK(table->control_counters().value(kLimitReached + 1) == 5);
 }
