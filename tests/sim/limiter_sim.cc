@@ -14,7 +14,6 @@ using relay::AtLimit;
 using relay::Limit;
 using relay::Limiter;
 using relay::ListenerLimits;
-using relay::SourceTable;
 using sys::SocketAddress;
 
 constexpr int kSteps = 300;
@@ -77,6 +76,7 @@ class Model {
     if (decision.limit != Limit::none) return check_refusal(decision);
     sessions_.push_back({peer, decision.source});
     accepted_.push_back(now_);
+    if (peer.is_ip()) check_source(decision.source);
   }
 
   void end(std::size_t which) {
@@ -129,19 +129,15 @@ class Model {
     }
     require(limiter_->sources() <= limits_.source.table, "{} sources in a table of {}", limiter_->sources(),
             limits_.source.table);
-    check_sources();
     check_rate();
   }
 
-  void check_sources() const {
-    if (limits_.source.sessions.most == 0) return;
-    for (const Session& session : sessions_) {
-      const auto together = std::ranges::count(sessions_, session.source, &Session::source);
-      // A limit that came with a take-over's shared place may be over it for those that are there already.
-      if (session.source == SourceTable::kShared) continue;
-      require(together <= limits_.source.sessions.most, "{} sessions of one source, of {}", together,
-              limits_.source.sessions.most);
-    }
+  // When one is admitted: those that shared a place for want of another one, and have one of their own after a
+  // take-over, may be more.
+  void check_source(std::uint32_t source) const {
+    const auto together = std::ranges::count(sessions_, source, &Session::source);
+    require(limits_.source.sessions.most == 0 || together <= limits_.source.sessions.most,
+            "{} sessions of one source, of {}", together, limits_.source.sessions.most);
   }
 
   // In no stretch of time more than the rate and one burst.

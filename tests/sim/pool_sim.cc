@@ -109,8 +109,10 @@ class Model {
     return settings;
   }
 
+  // An address that comes back is another candidate, and may be tried again.
   void publish() {
     for (const auto& loop : loops_) loop->replace(0, pool_.view());
+    for (Session& session : sessions_) session.tried.clear();
   }
 
   void resolve() {

@@ -10,7 +10,7 @@ from .build import ROOT
 TREE = ROOT / "build/package"
 _TARGETS = [
     *("ppv2", "ppv2_shared", "ppv2_command", "ppv2_manual_page"),
-    *("redirector", "redirector_manual_pages", "gateway", "gateway_manual_pages"),
+    *("redirector", "redirector_manual_pages", "gateway", "gateway_manual_pages", "ravelinctl"),
 ]
 
 

@@ -105,7 +105,7 @@ UniqueFd file_of(const std::string& text) {
   std::istringstream lines(text);
   std::string word;
   off_t size = 0;
-  REQUIRE(lines >> word >> size);
+  REQUIRE(static_cast<bool>(lines >> word >> size));
   REQUIRE(::ftruncate(file.get(), size) == 0);
   off_t at = 0;
   while (lines >> std::hex >> at >> word) {
