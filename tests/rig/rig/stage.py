@@ -4,6 +4,7 @@ Owns all that belongs to them. At the end of a round they must be as they were a
 """
 
 import contextlib
+import http.client
 import json
 import os
 import pathlib
@@ -13,6 +14,7 @@ import zlib
 from ravelin.build import program
 from ravelin.daemon import Daemon, sockets_of
 from ravelin.settings import edge_settings, gateway_settings
+from ravelin.waiting import wait_until
 
 from . import network, surroundings
 
@@ -31,6 +33,13 @@ def _other_descriptors(pid):
         with contextlib.suppress(OSError):
             count += not os.readlink(f"/proc/{pid}/fd/{name}").startswith(("socket:", "pipe:"))
     return count
+
+
+def _answers(daemon):
+    try:
+        return daemon.admin.get("/healthz")[0] == 200
+    except (OSError, http.client.HTTPException):  # while a worker takes over
+        return False
 
 
 class Stage:
@@ -131,8 +140,11 @@ class Stage:
         return sum(faults.injected for faults in self._faults)
 
     def calm(self):
+        """No more faults; returns when every daemon that is still there answers."""
         for faults in self._faults:
             faults.switch(False)
+        for daemon in self._daemons:
+            wait_until(lambda daemon=daemon: daemon.process.poll() is not None or _answers(daemon), "a daemon to answer")
 
     @property
     def is_at_rest(self):
