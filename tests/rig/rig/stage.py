@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import socket
+import time
 import zlib
 
 from ravelin.build import program
@@ -167,6 +168,13 @@ class Stage:
             gauge = daemon.admin.metric(f"{name}_sessions")
             if gauge:
                 found.append(f"{name}_sessions is {gauge:.0f} at the end")
+        return found
+
+    def problems_at_last(self):
+        """What is still not as at the start after a while: a worker that was killed last is being replaced."""
+        deadline = time.monotonic() + 10
+        while (found := self.problems_at_rest()) and time.monotonic() < deadline:
+            time.sleep(0.05)
         return found
 
     def stop(self):
