@@ -32,9 +32,9 @@ _INTERRUPTIONS = (
 _PAUSES = tuple((call, PAUSE, 30_000) for call in ("recv", "send", "sendmsg", "splice", "connect", "accept4"))
 # The worker is gone in front of any call that it makes: every step of a session's beginning and end, of a take-over too.
 _KILLS = (
-    *((call, KILL, 20_000) for call in ("connect", "accept4", "epoll_ctl", "pipe2", "socket", "sendmsg")),
-    *((call, KILL, 8_000) for call in ("recvmsg", "close", "setsockopt")),
-    *((call, KILL, 2_000) for call in ("recv", "send", "splice")),
+    *((call, KILL, 3_000) for call in ("connect", "accept4", "epoll_ctl", "pipe2", "socket", "sendmsg")),
+    *((call, KILL, 2_000) for call in ("recvmsg", "close", "setsockopt")),
+    *((call, KILL, 300) for call in ("recv", "send", "splice")),
 )
 # What costs the session that it meets, and nothing else.
 _ERRORS = (
