@@ -172,11 +172,14 @@ void Sessions::end(Place place, EndSide side, EndKind kind, Reason reason) {
   record.phase = Phase::closing;
   const auto signal = kind == EndKind::fin ? finish_sending : reset;
   const bool finished = kind == EndKind::fin && record.up.fin_sent != 0 && record.down.fin_sent != 0;
-  if (!finished) signal(record.client_fd);
+  // Both before either is closed: a socket without its session is nobody's, and only closed by whoever finds it.
+  if (!finished) {
+    signal(record.client_fd);
+    if (record.origin_fd >= 0) signal(record.origin_fd);
+  }
+  drop_origin(record);
   readiness_.remove(record.client_fd);
   ::close(std::exchange(record.client_fd, -1));
-  if (record.origin_fd >= 0 && !finished) signal(record.origin_fd);
-  drop_origin(record);
   for (FlowRecord* flow : {&record.up, &record.down}) {
     if (flow->pipe != FlowRecord::kNoPipe) pipes_.give_back(std::exchange(flow->pipe, FlowRecord::kNoPipe));
   }

@@ -27,9 +27,10 @@ _LINKS = {
 _NOBODY = "02:77:ff:ff:ff:ff"
 CLIENT, PROXY, PROXY_TO_ORIGIN, ORIGIN = "10.77.1.2", "10.77.1.1", "10.77.2.1", "10.77.2.2"
 
-# What has been lost, or dropped for want of memory, comes again within this time instead of up to two minutes later:
-# a round would wait for nothing else, and look as if the relay had forgotten a session.
-_SOON = ("/proc/sys/net/ipv4/tcp_rto_max_ms", "2000")  # from Linux 6.15 on
+# What has been lost, or dropped for want of memory, comes again within this time instead of up to two minutes later: a
+# round would wait for nothing else, and look as if the relay had forgotten a session. Twice as much without a word from
+# a peer with a closed window, and the kernel gives the connection up.
+_SOON = ("/proc/sys/net/ipv4/tcp_rto_max_ms", "30000")  # from Linux 6.15 on
 
 # Where packets can be lost, one way each.
 WAYS = ("client to proxy", "proxy to client", "proxy to origin", "origin to proxy")
