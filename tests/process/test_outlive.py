@@ -16,7 +16,7 @@ from ravelin.build import SLOWNESS, long, program
 from ravelin.case import ProcessTest
 from ravelin.coded import CodedClients, EchoOrigin
 from ravelin.daemon import end_tree, is_listening, process_tree
-from ravelin.isolation import as_first_process, as_nobody, entering
+from ravelin.isolation import as_first_process, as_nobody, entering, for_everybody
 from ravelin.ports import free_port
 from ravelin.settings import edge_settings
 from ravelin.waiting import pace, patience, wait_until
@@ -295,14 +295,14 @@ class Outlive(ProcessTest):
         wait_until(lambda: gateway.admin.metric("gateway_peers") == 0, "the peer map to be empty")
 
     def test_an_ordinary_user_with_few_descriptors_loses_nothing_either(self):
-        os.chmod(self.folder, 0o777)
-
         def few():
             resource.setrlimit(resource.RLIMIT_NOFILE, (1200, 1200))
 
-        settings = as_nobody([])
-        self.origin = self.own(EchoOrigin())
-        self.edge_ = self.edge(self.origin.address, "--loops", "2", prefix=settings, preexec_fn=few)
+        copy = for_everybody(program("redirector"), self.folder)
+        os.chmod(self.folder, 0o777)
+        self.origin, port = self.own(EchoOrigin()), free_port()
+        flags = ["--listen", f"127.0.0.1:{port}", "--origin", self.origin.address, "--loops", "2"]
+        self.edge_ = self.daemon_at(copy, *flags, ports=[port], prefix=as_nobody([]), preexec_fn=few)
         self.clients = self.own(CodedClients(self.edge_.port, MOVING, IDLE))
         self.wait_established()
         for kill in range(5):

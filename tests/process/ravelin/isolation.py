@@ -2,6 +2,7 @@
 
 import functools
 import os
+import shutil
 import subprocess
 import sys
 import unittest
@@ -13,11 +14,11 @@ def _refusal(command):
     return None if tried.returncode == 0 else tried.stderr.strip() or "refused"
 
 
-def _own(kind):
-    """The command prefix that gives a program a namespace of its own."""
-    command = ("unshare", kind) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", kind)
+def _own(*kinds):
+    """The command prefix that gives a program namespaces of its own."""
+    command = ("unshare", *kinds) if os.geteuid() == 0 else ("unshare", "--user", "--map-root-user", *kinds)
     if reason := _refusal(command):
-        raise unittest.SkipTest(f"no namespace of this kind on this machine: {kind}: {reason}")
+        raise unittest.SkipTest(f"no such namespaces on this machine: {kinds}: {reason}")
     return list(command)
 
 
@@ -28,8 +29,9 @@ def as_first_process():
 
 def with_local_ports(first, last):
     """The command prefix for a network of its own, without any link, where connections come from these ports alone."""
-    set_up = f"ip link set lo up && echo {first} {last} >/proc/sys/net/ipv4/ip_local_port_range"
-    return [*_own("--net"), "sh", "-c", f'{set_up} && exec "$@"', "sh"]
+    # In a container /proc/sys may not be written to, except through a mount of its own.
+    set_up = f"ip link set lo up; mount -t proc proc /proc; echo {first} {last} >/proc/sys/net/ipv4/ip_local_port_range"
+    return [*_own("--net", "--mount"), "sh", "-c", f'{set_up} && exec "$@"', "sh"]
 
 
 def entering(pid, kind):
@@ -65,6 +67,13 @@ def with_files(replaced, command):
     """The command, run where each path of `replaced` ({path: file to show there}) shows the other file."""
     mounts = " && ".join(f"mount --bind '{shown}' '{path}'" for path, shown in replaced.items())
     return [*_own("--mount"), "sh", "-c", f'{mounts} && exec "$@"', "sh", *command]
+
+
+def for_everybody(path, folder):
+    """A copy of a program in a folder that every user may enter: the tree may lie where only its owner may."""
+    copy = shutil.copy(path, folder)
+    os.chmod(copy, 0o755)
+    return copy
 
 
 def as_nobody(command):

@@ -61,7 +61,7 @@ class Network:
             _checked(_LIBC.unshare(_CLONE_NEWNET), "a network namespace of its own")
             self._held[name] = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
             _ip("link", "set", "lo", "up")
-            with contextlib.suppress(FileNotFoundError):
+            with contextlib.suppress(OSError):  # an older kernel's, or a container's that may not be written to
                 path, value = _SOON
                 with open(path, "w") as file:
                     file.write(value)

@@ -14,6 +14,7 @@ import zlib
 
 from ravelin.build import program
 from ravelin.daemon import Daemon, sockets_of
+from ravelin.isolation import for_everybody
 from ravelin.settings import edge_settings, gateway_settings
 from ravelin.waiting import wait_until
 
@@ -110,10 +111,11 @@ class Stage:
                 zlib.crc32(f"{self._round.seed} {name}".encode()),
             )
         )
-        command = [program(name), "--config", path, "--admin", f"unix:{admin}", "--log-level", "info"]
+        executable = for_everybody(program(name), self._folder) if self._prefix else program(name)
+        command = [executable, "--config", path, "--admin", f"unix:{admin}", "--log-level", "info"]
         prefix = [*self._prefix, "--pdeathsig", "KILL"] if self._prefix else []
         daemon = Daemon(
-            program(name),
+            executable,
             [*prefix, *command],
             admin,
             [port],
