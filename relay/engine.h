@@ -111,6 +111,9 @@ class Engine {
   void for_each_session(std::function<void(const SessionView&)> visit, std::function<void()> done);
 
  private:
+  // More slots than sessions, for each loop: their counts change at different moments of a session's end.
+  static constexpr std::uint32_t kSpareSlots = 64;
+
   // Listeners that the next process is to find open.
   struct Ahead {
     Ahead(sys::Log& log, const std::vector<ListenerOptions>& next)
