@@ -24,7 +24,7 @@ class Control(ProcessTest):
         self.path = self.write("edge.yaml", json.dumps(self.settings))
         self.edge_ = self.daemon("redirector", "--config", self.path, ports=[self.port])
         self.clients = self.own(CodedClients(self.port, MOVING, IDLE))
-        wait_until(lambda: all(client.received for client in self.clients.clients), "every session's first bytes")
+        self.clients.wait_established()
 
     def ctl(self, *words):
         return run_to_end([program("ravelinctl"), "--admin", f"unix:{self.edge_.admin.path}", *words], 60)
@@ -34,9 +34,7 @@ class Control(ProcessTest):
         pathlib.Path(self.path).write_text(json.dumps(self.settings))
 
     def wait_for_bytes(self, count=200_000):
-        goal = self.clients.received + count
-        wait_until(lambda: self.clients.received >= goal or self.clients.faults(), f"{count} bytes to move")
-        self.assertEqual(self.clients.faults(), [])
+        self.clients.wait_for_bytes(count)
 
     def check_whole(self):
         wait_until(self.clients.finish, "all sessions to end")

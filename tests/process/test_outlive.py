@@ -37,13 +37,10 @@ class Outlive(ProcessTest):
         self.wait_for_bytes()
 
     def wait_established(self):
-        wait_until(lambda: all(client.received for client in self.clients.clients), "every session's first bytes")
+        self.clients.wait_established()
 
     def wait_for_bytes(self, count=1 << 20):
-        """Until so much more has arrived, or something is wrong."""
-        goal = self.clients.received + count
-        wait_until(lambda: self.clients.received >= goal or self.clients.faults(), f"{count} bytes to move")
-        self.assertEqual(self.clients.faults(), [])
+        self.clients.wait_for_bytes(count)
 
     def wait_taken_over(self, count):
         return self.edge_.wait_event("taken_over", count=count)

@@ -12,6 +12,9 @@ import struct
 import threading
 import time
 
+
+from .waiting import wait_until
+
 _PERIOD = 65521  # a prime, so that no buffer's size hides a shift
 _PATTERN = random.Random(1).randbytes(_PERIOD) * 3
 _MOST = 2 * _PERIOD
@@ -221,6 +224,16 @@ class CodedClients(_Loop):
 
     def faults(self):
         return [client.fault for client in self.clients if client.fault]
+
+    def wait_established(self):
+        wait_until(lambda: all(client.received for client in self.clients), "every session's first bytes")
+
+    def wait_for_bytes(self, count):
+        """Until so much more has arrived; raises if something is wrong before."""
+        goal = self.received + count
+        wait_until(lambda: self.received >= goal or self.faults(), f"{count} bytes to move")
+        if self.faults():
+            raise AssertionError(self.faults())
 
     def finish(self):
         """Everything that is on its way still arrives, then both streams end. True when all sessions have got there."""
